@@ -9,6 +9,7 @@
 #include <set>
 
 #include "engine/app/machine.h"
+#include "engine/campaign/generator/step_sources.h"
 #include "engine/core/outside_json.h"
 #include "engine/core/path.h"
 #include "engine/core/text/characters.h"
@@ -25,10 +26,6 @@ namespace evolve {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Python files of rules/steps that belong to no step of a campaign: they run from where they are.
-constexpr std::array<std::string_view, 6> kNotSteps = {
-    "authored.py", "delivered.py", "executions.py", "worker.py", "xplane.py", "xspace.py"};
 
 std::string absolute(const std::string& path) {
   std::string out = fs::absolute(path).lexically_normal().string();
@@ -130,20 +127,6 @@ fs::path find_root(const fs::path& pipeline) {
     if (fs::exists(folder / "rules/steps.ninja", error)) return folder;
   }
   return pipeline.parent_path();
-}
-
-Result<std::vector<std::string>> step_sources(const std::string& rules) {
-  std::error_code error;
-  std::vector<std::string> out;
-  for (const auto& entry : fs::directory_iterator(rules + "/steps", error)) {
-    std::string name = entry.path().filename().string();
-    bool is_step = entry.path().extension() == ".py" &&
-                   std::find(kNotSteps.begin(), kNotSteps.end(), name) == kNotSteps.end();
-    if (is_step) out.push_back(name);
-  }
-  if (error) return world::system_error("opendir", rules + "/steps", error.value());
-  std::sort(out.begin(), out.end());
-  return out;
 }
 
 // Returns the place of a path that a file in `folder` names: relative paths start from `folder`.
@@ -276,7 +259,7 @@ std::vector<MachineBinding> Campaign::machine() const {
 
 std::vector<std::string> Campaign::sources() const {
   std::vector<std::string> out = {path, rules + "/requirements.lock", rules + "/steps.ninja",
-                                  rules + "/steps/worker.py", rounds()};
+                                  rules + "/process/worker.py", rounds()};
   if (!shape.files.llm.empty()) out.push_back(shape.files.llm);
   return out;
 }
@@ -375,8 +358,10 @@ Result<Campaign> open_campaign(const CampaignOptions& options) {
     shape.timing = within_budget(shape.timing, campaign.shape.pipeline.time.budget,
                                  shape.variants(), shape.bench_cases.size());
   }
-  TRY_ASSIGN(auto sources, step_sources(campaign.rules));
-  shape.step_sources = std::move(sources);
+  shape.step_sources = step_sources([&](const std::string& file) -> std::optional<std::string> {
+    auto source = world::read_file(campaign.rules + "/" + file);
+    return source ? std::optional(*std::move(source)) : std::nullopt;
+  });
   return campaign;
 }
 

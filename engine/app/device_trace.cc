@@ -53,9 +53,9 @@ Result<nlohmann::json> read_traces(const std::vector<std::string>& traces,
   if (question.runs != 0) flags.push_back(fmt::format("--runs={}", question.runs));
   if (question.floor != 0) flags.push_back(fmt::format("--floor={}", question.floor));
   for (const std::string& trace : traces) flags.push_back("--trace=" + trace);
-  TRY_ASSIGN(auto said, run_python("steps/xplane.py", flags));
+  TRY_ASSIGN(auto said, run_python("traces.xplane", flags));
   json report = json_or_null(said);
-  if (!report.is_object()) return external("steps/xplane.py: its report is no JSON");
+  if (!report.is_object()) return external("traces.xplane: its report is no JSON");
   return report;
 }
 

@@ -8,9 +8,9 @@
 
 namespace evolve {
 
-// Runs rules/SCRIPT with the arguments `words`, and returns its stdout. Exit code 2 is bad input:
-// the last line of stderr says, after the program's name, what is wrong with what it was given. Any
-// other failure is external.
-Result<std::string> run_python(const std::string& script, const std::vector<std::string>& words);
+// Runs a program of rules/ ("traces.xplane": PACKAGE.MODULE) with the arguments `words`, and
+// returns its stdout. Exit code 2 is bad input: the last line of stderr says, after the module's
+// name, what is wrong with what it was given. Any other failure is external.
+Result<std::string> run_python(const std::string& program, const std::vector<std::string>& words);
 
 }  // namespace evolve

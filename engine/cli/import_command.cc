@@ -94,9 +94,9 @@ Status import_table(const CommonOptions& common, const ImportCommand& command,
   const fs::path folder = kernels_root() / "kernels" / command.name;
   TRY_ASSIGN(auto spec, read_yaml((folder / "spec.yaml").string()));
   TRY_ASSIGN(auto report,
-             python_report("init/tables.py", {"--from=" + file.string(), "--kernel=" + command.name,
-                                              "--spec=" + spec.dump(),
-                                              "--table=" + (folder / "tuned.json").string()}));
+             python_report("init.tables", {"--from=" + file.string(), "--kernel=" + command.name,
+                                           "--spec=" + spec.dump(),
+                                           "--table=" + (folder / "tuned.json").string()}));
   say_notices(report);
   print_result(common, report,
                fmt::format("kernels/{}/tuned.json has {} more entries, which nobody timed here\n",
@@ -143,7 +143,7 @@ Status run_import_task(const CommonOptions& common, const ImportCommand& command
     TRY_ASSIGN(auto config, read_yaml(file.string()));
     words.push_back("--config=" + config.dump());
   }
-  TRY_ASSIGN(auto report, write_kernel("init/imports.py", std::move(words), kernels_root()));
+  TRY_ASSIGN(auto report, write_kernel("init.imports", std::move(words), kernels_root()));
   std::string done;
   if (report.contains("past")) {
     const json past = std::move(report["past"]);

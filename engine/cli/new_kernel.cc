@@ -42,10 +42,10 @@ fs::path kernels_root() {
   return fs::current_path();
 }
 
-Result<json> python_report(const std::string& script, const std::vector<std::string>& words) {
-  TRY_ASSIGN(auto said, run_python(script, words));
+Result<json> python_report(const std::string& program, const std::vector<std::string>& words) {
+  TRY_ASSIGN(auto said, run_python(program, words));
   json report = json_or_null(said);
-  if (!report.is_object()) return external(script + ": its report is no JSON");
+  if (!report.is_object()) return external(program + ": its report is no JSON");
   return report;
 }
 
@@ -54,7 +54,7 @@ void say_notices(const json& report) {
     print_err(fmt::format("evolve: notice: {}\n", notice.get<std::string>()));
 }
 
-Result<json> write_kernel(const std::string& script, std::vector<std::string> words,
+Result<json> write_kernel(const std::string& program, std::vector<std::string> words,
                           const fs::path& root) {
   words.push_back("--root=" + root.string());
   // An api.py imports code that kernels share.
@@ -64,7 +64,7 @@ Result<json> write_kernel(const std::string& script, std::vector<std::string> wo
   const bool is_live = is_terminal(STDERR_FILENO);
   if (is_live)
     print_err(Lead::none, "trying the seed with the TPU's compiler, which may take minutes ...");
-  auto report = python_report(script, words);
+  auto report = python_report(program, words);
   if (is_live) print_err(Lead::rewind, "");
   return report;
 }

@@ -18,14 +18,15 @@ Status check_kernel_name(const std::string& name);
 // kernels, or else this one.
 std::filesystem::path kernels_root();
 
-// Runs rules/SCRIPT, which prints a report as JSON.
-Result<nlohmann::json> python_report(const std::string& script,
+// Runs a program of rules/ ("init.init"), which prints a report as JSON.
+Result<nlohmann::json> python_report(const std::string& program,
                                      const std::vector<std::string>& words);
 // Prints the notices of a report.
 void say_notices(const nlohmann::json& report);
 
-// Runs rules/SCRIPT, which writes a kernel below `root`, and returns its report.
-Result<nlohmann::json> write_kernel(const std::string& script, std::vector<std::string> words,
+// Runs a program of rules/ ("init.init"), which writes a kernel below `root`, and returns its
+// report.
+Result<nlohmann::json> write_kernel(const std::string& program, std::vector<std::string> words,
                                     const std::filesystem::path& root);
 // Prints what was written, what is wrong with it, and what to do next. `done`: more text about what
 // was written.

@@ -31,7 +31,7 @@ Status check_folder(const std::string& work, const std::string& folder, bool is_
   if (source.empty()) source = work + "/" + folder + "/kernel.py";
   std::vector<std::string> words = {"--work", work, "--variant", folder, "--source", source};
   if (!is_sandboxed) words.emplace_back("--unsafe-no-sandbox");
-  TRY_ASSIGN(auto told, run_python("steps/delivered.py", words));
+  TRY_ASSIGN(auto told, run_python("delivery.delivered", words));
   auto parsed = parse_outside(told);
   if (!parsed || !parsed->is_object())
     return internal_error("delivered.py answers in another form");
@@ -108,7 +108,7 @@ class RecordedVariant {
 }  // namespace
 
 Result<std::string> authored(const Campaign& campaign, const std::string& variant) {
-  return run_python("steps/authored.py", {"--seed", campaign.shape.files.seed, "--variant",
+  return run_python("delivery.authored", {"--seed", campaign.shape.files.seed, "--variant",
                                           campaign.folder_of(variant) + "/kernel.py"});
 }
 

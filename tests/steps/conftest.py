@@ -107,11 +107,14 @@ def _run_as(user: int, folder: Path, arguments: list[str]) -> subprocess.Complet
 
 @pytest.fixture
 def run_step(_runner: Any, tmp_path: Path) -> Run:
-    """Runs a step in the test's own folder, which holds a signature; as another user, if one is given."""
+    """Runs a step in the test's own folder, which holds a signature; as another user, if one is given.
+
+    A name without a dot is that of a module in rules/steps.
+    """
     (tmp_path / "signature.json").write_text(json.dumps(SIGNATURE))
 
     def run(step: str, user: int | None = None, **flags: Any) -> subprocess.CompletedProcess[str]:
-        arguments = [str(RULES), f"steps.{step}"]
+        arguments = [str(RULES), step if "." in step else f"steps.{step}"]
         for name, value in flags.items():
             arguments.append(f"--{name.replace('_', '-')}")
             if value is not True:

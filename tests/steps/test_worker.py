@@ -82,7 +82,7 @@ def test_a_killed_worker_takes_its_step_along(worker: Any, run_step: Run, tmp_pa
         "    while True:\n        pass\n"
     )
     os.mkfifo(tmp_path / "pipe")
-    worker.stdin.write(json.dumps({"arguments": [str(tmp_path / "held.py"), "pipe"], "requestId": 1}) + "\n")
+    worker.stdin.write(json.dumps({"arguments": [str(tmp_path), "held", "pipe"], "requestId": 1}) + "\n")
     worker.stdin.flush()
     with open(tmp_path / "pipe", "rb") as pipe:
         assert pipe.read(4) == b"here"
@@ -91,10 +91,11 @@ def test_a_killed_worker_takes_its_step_along(worker: Any, run_step: Run, tmp_pa
 
 
 def test_a_child_that_was_ended_while_it_waited_fails_no_request(worker: Any, tmp_path: Path) -> None:
-    (tmp_path / "compile.py").write_text("import os\n\n\ndef main(argv):\n    print(os.getpid())\n    return 0\n")
-    first, second = (ask(worker, number, [str(tmp_path / "compile.py")]) for number in (1, 2))
+    (tmp_path / "steps").mkdir()
+    (tmp_path / "steps" / "compile.py").write_text("import os\n\n\ndef main(argv):\n    print(os.getpid())\n    return 0\n")
+    first, second = (ask(worker, number, [str(tmp_path), "steps.compile"]) for number in (1, 2))
     assert first["output"] == second["output"]
     os.kill(int(first["output"]), signal.SIGKILL)
-    third = ask(worker, 3, [str(tmp_path / "compile.py")])
+    third = ask(worker, 3, [str(tmp_path), "steps.compile"])
     assert third["exitCode"] == 0
     assert third["output"] != first["output"]

@@ -105,12 +105,12 @@ def test_what_is_no_trace_ends_the_step_in_words(run_step: Run, tmp_path: Path) 
         ("cut", runs_of_one().bytes()[:-40], "are missing"),
     ):
         (tmp_path / name).write_bytes(content)
-        done = run_step("xplane", trace=name, out="device_trace.json")
+        done = run_step("traces.xplane", trace=name, out="device_trace.json")
         assert done.returncode == 2
         assert done.stderr.startswith(f"xplane: {name}: ")
         assert words in done.stderr
         assert done.stderr.count("\n") == 1
-    done = run_step("xplane", trace="absent", out="device_trace.json")
+    done = run_step("traces.xplane", trace="absent", out="device_trace.json")
     assert (done.returncode, done.stderr) == (2, "xplane: absent: No such file or directory\n")
     assert not (tmp_path / "device_trace.json").exists()
 
@@ -123,15 +123,15 @@ def test_two_planes_of_one_name_are_no_device() -> None:
 
 def test_a_name_of_any_bytes_is_printed(run_step: Run, tmp_path: Path) -> None:
     name = os.fsdecode(b"a\xff.xplane.pb")
-    done = run_step("xplane", trace=name, out="device_trace.json")
+    done = run_step("traces.xplane", trace=name, out="device_trace.json")
     assert done.stderr == "xplane: a\ufffd.xplane.pb: No such file or directory\n"
     (tmp_path / name).write_bytes(runs_of_one().bytes())
-    assert run_step("xplane", trace=name, out="-").returncode == 0
+    assert run_step("traces.xplane", trace=name, out="-").returncode == 0
 
 
 def test_a_floor_is_a_number(run_step: Run, tmp_path: Path) -> None:
     (tmp_path / "a.xplane.pb").write_bytes(runs_of_one().bytes())
-    done = run_step("xplane", trace="a.xplane.pb", out="-", floor="nan")
+    done = run_step("traces.xplane", trace="a.xplane.pb", out="-", floor="nan")
     assert done.returncode == 2
     assert "--floor" in done.stderr
 
@@ -140,7 +140,7 @@ def test_a_trace_of_this_machines_cpu_says_what_is_in_it(run_step: Run, tmp_path
     with jax.profiler.trace(str(tmp_path / "log")):
         jax.jit(lambda x: x @ x)(jnp.ones((64, 64))).block_until_ready()
     (path,) = (tmp_path / "log").glob("plugins/profile/*/*.xplane.pb")
-    done = run_step("xplane", trace=path, out="device_trace.json")
+    done = run_step("traces.xplane", trace=path, out="device_trace.json")
     assert done.returncode == 2
     assert "no TPU or GPU is in this trace, only '" in done.stderr
     assert "'/host:CPU' with " in done.stderr
@@ -190,7 +190,7 @@ def test_the_golden_traces_are_made_of_text(path: str, trace: Callable[[], Trace
 def test_the_step_writes_the_same_report_each_time(run_step: Run, tmp_path: Path) -> None:
     (tmp_path / "a.xplane.pb").write_bytes(runs_of_one().bytes())
     for out in ("one.json", "two.json"):
-        done = run_step("xplane", trace="a.xplane.pb", out=out, module="jit_f", runs=4, floor=1e-6, depfile="d")
+        done = run_step("traces.xplane", trace="a.xplane.pb", out=out, module="jit_f", runs=4, floor=1e-6, depfile="d")
         assert done.returncode == 0, done.stderr
     assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
     assert json.loads((tmp_path / "one.json").read_text())["format"] == "evolve-device-trace-1"

@@ -25,7 +25,8 @@ CampaignShape shape() {
   out.files.xla = "kernels/matmul/xla.py";
   out.bench_cases = {"big", "wide"};
   out.check_cases = {"aligned", "ragged"};
-  out.step_sources = {"lower.py", "compile.py", "expect.py", "check.py"};
+  out.step_sources = {"__main__.py", "steps/lower.py", "steps/compile.py", "steps/expect.py",
+                      "steps/check.py"};
   return out;
 }
 

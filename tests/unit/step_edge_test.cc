@@ -141,11 +141,12 @@ TEST_CASE("a Python step runs from its canonical source, and again after a fault
   edge.in("kernel", "$work/k.py").set("depfile", "$work/d").writes("out").uses("$rules/lib.py");
   const Read compile = read(edge);
   CHECK(compile["arguments"] ==
-        "'my work'/steps/compile.py --kernel 'my work'/k.py --depfile 'my work'/d");
+        "'my work'/rules steps.compile --kernel 'my work'/k.py --depfile 'my work'/d");
   CHECK(compile["flags"].empty());
-  CHECK(compile.implicit_inputs() == Paths{"rules/lib.py", "my work/steps/compile.py"});
-  CHECK(compile.order_only() == Paths{"my work/steps/all"});
-  CHECK(compile["worker"] == "python rules/steps/worker.py");
+  CHECK(compile.implicit_inputs() ==
+        Paths{"rules/lib.py", "my work/rules/steps/compile.py", "my work/rules/__main__.py"});
+  CHECK(compile.order_only() == Paths{"my work/rules/all"});
+  CHECK(compile["worker"] == "python rules/process/worker.py");
   CHECK(compile["toolchain"] == "jax-1");
   CHECK(compile.graph->extensions(compile.id).retries > 0);
   CHECK(compile.graph->extensions(compile.id).final_exit_codes == std::set<int>{2});

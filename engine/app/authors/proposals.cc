@@ -107,7 +107,7 @@ class Normaliser {
     const std::string from = scratch_.file("given.py"), to = scratch_.file("canonical.py");
     if (auto status = world::write_file_atomic(from, text); !status) return status.error();
     std::vector<std::string> words = {
-        campaign_.python, "-I", campaign_.rules + "/steps/normalise.py", "--source", from,
+        campaign_.python, "-I", campaign_.rules + "/source/normalise.py", "--source", from,
         "--out",          to};
     words.insert(words.end(), flags.begin(), flags.end());
     TRY_ASSIGN(auto ended, world::capture(words, process_environment()));

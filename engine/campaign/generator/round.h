@@ -65,7 +65,7 @@ struct CampaignShape {
   std::vector<std::string> llm_keys;  // names of the environment variables that hold models' keys
   Timing timing;                      // used if is_measured()
   bool is_sandboxed = true;           // false: only resource limits hold candidates back
-  // Names of the Python files in rules/steps that steps import.
+  // The Python files that the steps consist of (step_sources.h).
   std::vector<std::string> step_sources;
   std::map<std::string, std::string> node_pools;  // by step: the pool that runs it
 

@@ -14,11 +14,11 @@ namespace {
 void write_steps(const CampaignShape& shape, StepText& text) {
   std::vector<std::string> all;
   for (const std::string& name : shape.step_sources) {
-    std::string out = "$work/steps/" + name;
-    text.add(normalise_edge(name, "$rules/steps/" + name, out, ""));
+    std::string out = "$work/rules/" + name;
+    text.add(normalise_edge(name, "$rules/" + name, out, ""));
     all.push_back(out);
   }
-  text.add_phony("$work/steps/all", all);
+  text.add_phony("$work/rules/all", all);
 }
 
 // Returns the subject of an edge that is named after a path: one line, whatever the path holds.
@@ -82,7 +82,7 @@ EdgeText normalise_edge(const std::string& subject, const std::string& from, con
   EdgeText out = {.rule = "normalise",
                   .outputs = {to},
                   .inputs = {from},
-                  .implicit = {"$rules/steps/normalise.py"},
+                  .implicit = {"$rules/source/normalise.py"},
                   .bindings = {{"subject", subject}}};
   if (!flags.empty()) out.bindings.emplace_back("flags", flags);
   return out;

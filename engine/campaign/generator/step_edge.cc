@@ -120,6 +120,14 @@ StepEdge& StepEdge::flags_in(const std::string& name) {
   return *this;
 }
 
+std::vector<std::string> python_steps() {
+  std::vector<std::string> out;
+  for (const Step& step : kSteps) {
+    if (step.program == Program::python) out.emplace_back(step.name);
+  }
+  return out;
+}
+
 void StepText::add(const StepEdge& edge) {
   const Step& step = step_named(edge.step());
   EdgeText out = edge.edge_;
@@ -130,16 +138,16 @@ void StepText::add(const StepEdge& edge) {
     text_.add(out);
     return;
   }
-  const std::string source = fmt::format("$work/steps/{}.py", edge.step());
-  std::string arguments = source + " " + edge.flags_;
+  std::string arguments = fmt::format("$work/rules steps.{} {}", edge.step(), edge.flags_);
   for (const auto& [name, value] : out.bindings) {
     if (name == "depfile") arguments += " --depfile " + value;
   }
   if (step.is_enclosed && !is_sandboxed_) arguments += " --unsafe-no-sandbox";
-  out.implicit.push_back(source);
-  out.order_only.emplace_back("$work/steps/all");
+  out.implicit.push_back(fmt::format("$work/rules/steps/{}.py", edge.step()));
+  out.implicit.emplace_back("$work/rules/__main__.py");
+  out.order_only.emplace_back("$work/rules/all");
   for (const auto& [name, value] : {std::pair<const char*, std::string>("arguments", arguments),
-                                    {"worker", "$python $rules/steps/worker.py"},
+                                    {"worker", "$python $rules/process/worker.py"},
                                     {"toolchain", "$toolchain"},
                                     {"retries", "3"},
                                     {"final_exit_codes", "2"}}) {

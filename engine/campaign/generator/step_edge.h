@@ -62,6 +62,9 @@ class StepEdge {
   std::string flags_variable_ = "flags";
 };
 
+// Returns the names of the steps that are Python programs.
+std::vector<std::string> python_steps();
+
 // The text of a campaign's manifest, built edge by edge.
 class StepText {
  public:

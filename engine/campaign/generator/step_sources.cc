@@ -1,0 +1,110 @@
+#include "engine/campaign/generator/step_sources.h"
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+#include <string_view>
+
+#include "engine/campaign/generator/step_edge.h"
+
+namespace evolve {
+
+namespace {
+
+// The file that starts a program: python rules PACKAGE.MODULE.
+constexpr const char* kStarter = "__main__.py";
+
+// Returns the first word of a text; empty: there is none.
+std::string first_word(const std::string& text) {
+  std::string out;
+  std::istringstream(text) >> out;
+  return out;
+}
+
+// Returns the names in "a, b as c".
+std::vector<std::string> names_in(std::string list) {
+  for (char& c : list) {
+    if (c == '(' || c == ')') c = ' ';
+  }
+  std::vector<std::string> out;
+  std::istringstream parts(list);
+  for (std::string part; std::getline(parts, part, ',');) {
+    if (std::string name = first_word(part); !name.empty()) out.push_back(std::move(name));
+  }
+  return out;
+}
+
+// Returns the dotted names that a text of Python may import as modules: of "from a import b", both
+// "a" and "a.b".
+std::vector<std::string> imports_in(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t start = line.find_first_not_of(" \t");
+    if (start == std::string::npos) continue;
+    line.erase(0, start);
+    constexpr std::string_view kFrom = "from ", kImport = "import ", kBetween = " import ";
+    if (line.starts_with(kImport)) {
+      for (std::string& name : names_in(line.substr(kImport.size())))
+        out.push_back(std::move(name));
+    }
+    const size_t between = line.find(kBetween);
+    if (!line.starts_with(kFrom) || between == std::string::npos) continue;
+    const std::string package = first_word(line.substr(kFrom.size()));
+    std::string list = line.substr(between + kBetween.size());
+    while (list.find('(') != std::string::npos && list.find(')') == std::string::npos &&
+           std::getline(lines, line)) {
+      list += line;
+    }
+    out.push_back(package);
+    for (const std::string& name : names_in(list)) out.push_back(package + '.' + name);
+  }
+  return out;
+}
+
+class Closure {
+ public:
+  explicit Closure(const ReadRules& read) : read_(read) {}
+
+  // Adds a file and what it imports. Returns whether the file is there.
+  bool add(const std::string& file) {
+    if (files_.contains(file)) return true;
+    if (absent_.contains(file)) return false;
+    const auto text = read_(file);
+    if (!text) {
+      absent_.insert(file);
+      return false;
+    }
+    files_.insert(file);
+    for (const std::string& name : imports_in(*text)) add_module(name);
+    return true;
+  }
+
+  [[nodiscard]] std::vector<std::string> files() const { return {files_.begin(), files_.end()}; }
+
+ private:
+  // A module of ours is PACKAGE.MODULE.
+  void add_module(const std::string& name) {
+    const size_t dot = name.find('.');
+    if (!add(name.substr(0, dot) + "/__init__.py") || dot == std::string::npos) return;
+    std::string file = name + ".py";
+    std::replace(file.begin(), file.end() - 3, '.', '/');
+    add(file);
+  }
+
+  const ReadRules& read_;
+  std::set<std::string> files_;
+  std::set<std::string> absent_;
+};
+
+}  // namespace
+
+std::vector<std::string> step_sources(const ReadRules& read) {
+  Closure closure(read);
+  closure.add(kStarter);
+  closure.add("steps/__init__.py");
+  for (const std::string& step : python_steps()) closure.add("steps/" + step + ".py");
+  return closure.files();
+}
+
+}  // namespace evolve
