@@ -235,22 +235,6 @@ def check_output(output: Output, tolerance: dict[str, float]) -> None:
     check_error(output, tolerance)
 
 
-def figures_of(output: Output) -> dict[str, Any]:
-    """Returns a report's figures for an output."""
-    difference = output.difference
-    relative = difference / np.maximum(np.abs(output.oracle), np.finfo(np.float32).tiny)
-    return {
-        "name": output.declared["name"],
-        "max_abs_error": float(difference.max(initial=0.0)),
-        "mean_abs_error": float(difference.mean()) if difference.size else 0.0,
-        "max_rel_error": float(relative.max(initial=0.0)),
-        "mean_rel_error": float(relative.mean()) if difference.size else 0.0,
-        "rms_error": output.error,
-        "reference_rms_error": output.own_error,
-        "elements": int(difference.size),
-    }
-
-
 def check_again(first: list[Array], again: list[Array], signature: dict[str, Any]) -> None:
     """Raises Refusal where a second, identical call gave other bits."""
     for a, b, declared in zip(first, again, signature["outputs"], strict=True):

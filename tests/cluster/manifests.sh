@@ -97,9 +97,9 @@ if kubectl apply -n strict --dry-run=server -f "$folder/root.json" >"$folder/roo
 fi
 
 # The seccomp profile allows the sandbox's calls, and namespaces only all at once.
-PYTHONPATH=rules/steps .venv/bin/python -B - <<'PYTHON' || fail "k8s/seccomp.json is not of what rules/steps/sandbox.py calls"
+PYTHONPATH=rules .venv/bin/python -B - <<'PYTHON' || fail "k8s/seccomp.json is not of what rules/process/sandbox.py calls"
 import json, sys
-import sandbox
+from process import sandbox
 with open("k8s/seccomp.json", encoding="utf-8") as file:
     rules = json.load(file)["syscalls"]
 allowed = {name: rule.get("args", []) for rule in rules if rule["action"] == "SCMP_ACT_ALLOW" for name in rule["names"]}

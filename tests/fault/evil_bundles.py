@@ -145,7 +145,7 @@ def wrong_inside() -> dict[str, bytes]:
         "records-number": bundle(empty | {"records.json": records().replace(b'"round": 0', b'"round": 7')}),
         "record-path-up": bundle(empty | {"records.json": records(["../up", lone])}),
         "record-path-absolute": bundle(empty | {"records.json": records(["/etc/passwd", lone])}),
-        "record-source-in-work": bundle(empty | {"records.json": records(["$work/steps/argparse.py", lone])}),
+        "record-source-in-work": bundle(empty | {"records.json": records(["$work/rules/argparse.py", lone])}),
         "record-needs-blob": bundle(empty | {"records.json": records(["a", lone])}),
         "record-step-empty": bundle(empty | {"records.json": records(steps=[{}])}),
         "results-no-json": bundle(empty | {"results.json": b"{"}),

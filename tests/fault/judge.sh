@@ -19,14 +19,14 @@ cp -r small calm
 "$EVOLVE" build round-1 -p calm/small.yaml -q -j2 || fail "without faults"
 rm rules && cp -rL "$ROOT/rules" rules
 mkdir struck
-cat >>rules/steps/child.py <<PY
+cat >>rules/process/child.py <<PY
 
 
 def strike(what: str) -> bool:
     """Whether it is to be struck: once by each step."""
     import __main__
 
-    step = os.path.splitext(os.path.basename(sys.argv[0]))[0]
+    step = sys.argv[0].rpartition(".")[2]
     if step not in "${STEPS[*]} audit".split():
         return False
     try:
@@ -36,11 +36,11 @@ def strike(what: str) -> bool:
     return True
 PY
 # A child that is to be killed does none of its work, so that it cannot end first.
-sed -i 's/^    read_end, write_end = os.pipe()$/&\n    is_struck = strike("killed")\n    function = signal.pause if is_struck else function/' rules/steps/child.py
-sed -i 's/^    os.close(write_end)$/&\n    if is_struck:\n        select.select([read_end], [], [], 5)\n        stop(pid)/' rules/steps/child.py
-sed -i 's/^        self._pid = pid$/&\n        if strike("server"):\n            kill_group(pid)/' rules/steps/child.py
-sed -i 's/^def write_report.*$/&\n    import child\n    if child.strike("full"):\n        raise OSError(28, os.strerror(28), path)/' rules/steps/verdict.py
-sed -i 's/^    step = Step("check".*$/    import child, signal\n    if child.strike("worker"):\n        os.kill(os.getppid(), signal.SIGKILL)\n        signal.pause()\n&/' rules/steps/check.py
+sed -i 's/^    read_end, write_end = os.pipe()$/&\n    is_struck = strike("killed")\n    function = signal.pause if is_struck else function/' rules/process/child.py
+sed -i 's/^    os.close(write_end)$/&\n    if is_struck:\n        select.select([read_end], [], [], 5)\n        stop(pid)/' rules/process/child.py
+sed -i 's/^        self._pid = pid$/&\n        if strike("server"):\n            kill_group(pid)/' rules/process/child.py
+sed -i 's/^def write_report.*$/&\n    from process import child\n    if child.strike("full"):\n        raise OSError(28, os.strerror(28), path)/' rules/reports/verdict.py
+sed -i 's/^    step = Step("check".*$/    from process import child\n    import signal\n    if child.strike("worker"):\n        os.kill(os.getppid(), signal.SIGKILL)\n        signal.pause()\n&/' rules/steps/check.py
 sed -i 's/^import argparse$/import argparse\nimport os/' rules/steps/check.py
 
 "${build[@]}" --json >events || fail "with faults: $(tail -n 3 events)"
