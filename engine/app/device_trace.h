@@ -1,4 +1,4 @@
-// Device traces: what a device did, as JAX's profiler recorded it. rules/steps/xplane.py reads
+// Device traces: what a device did, as JAX's profiler recorded it. rules/traces/xplane.py reads
 // them.
 #pragma once
 
@@ -22,7 +22,7 @@ struct TraceQuestion {
 // lie in the folder, which then is a folder of dumps.
 std::vector<std::string> find_traces(const std::string& path);
 
-// Returns the report of rules/steps/xplane.py on the traces. A `verdict` other than "ok" says that
+// Returns the report of rules/traces/xplane.py on the traces. A `verdict` other than "ok" says that
 // the traces cannot be believed, or are not of the program that was asked for. `reason` says why.
 Result<nlohmann::json> read_traces(const std::vector<std::string>& traces,
                                    const TraceQuestion& question);

@@ -42,7 +42,7 @@ const std::vector<std::string>& known_tags() {
   return names;
 }
 
-// The words of rules/steps/outside.py.
+// The words of rules/judge/outside.py.
 const std::vector<std::string>& known_outside() {
   static const std::vector<std::string> words = {
       "bitcasts", "conditionals", "cumulative", "fft",   "gathers", "loops",

@@ -25,7 +25,7 @@ struct Tensor {
   std::string sum;
   std::vector<std::string> are;  // "sorted", "distinct": along the last axis
   // Whole numbers that follow from other values: their formula over the inputs before this one and
-  // the dimensions, as rules/steps/whole_numbers.py reads it. Empty: the values are drawn.
+  // the dimensions, as rules/judge/whole_numbers.py reads it. Empty: the values are drawn.
   std::string values;
 };
 
@@ -56,7 +56,7 @@ struct Tolerance {
 };
 
 // Conditions that a program must meet to be worth checking, judged from its text
-// (rules/steps/contract.py).
+// (rules/judge/contract.py).
 struct Contract {
   double min_flops = 0.75;          // inside of kernels, as a share of cost.flops
   double max_outside_flops = 0.05;  // outside of kernels, as a share of cost.flops
@@ -68,9 +68,9 @@ struct Contract {
   // Steps that a variant may survive without, if they cannot be done on it: "interpret", "values".
   std::vector<std::string> excused;
   // Words for what a program may do outside of its kernels, besides what all programs may
-  // (rules/steps/outside.py): "sorts", "gathers", ...
+  // (rules/judge/outside.py): "sorts", "gathers", ...
   std::vector<std::string> outside;
-  // Modules that a kernel may import, besides those that all may (rules/steps/candidate.py).
+  // Modules that a kernel may import, besides those that all may (rules/programs/candidate.py).
   std::vector<std::string> imports;
 };
 

@@ -31,7 +31,7 @@ bool is_name(const std::string& text) {
 // input. Whether the formula gives values of the input's shape shows when they are drawn.
 void check_values_formula(const YamlNode& item, const std::vector<std::string>& dimensions,
                           const std::vector<Tensor>& before, YamlErrors& errors) {
-  // The functions of rules/steps/whole_numbers.py.
+  // The functions of rules/judge/whole_numbers.py.
   std::vector<std::string> known = {"abs",  "arange",  "argsort", "concatenate", "cumsum",
                                     "max",  "maximum", "min",     "minimum",     "repeat",
                                     "sort", "sum",     "take",    "where"};

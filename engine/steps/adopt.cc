@@ -75,7 +75,7 @@ std::string note_of(const search::ProposalFile& proposal, const search::Adoption
   return adoption.problem ? adoption.problem->kind : "no note";
 }
 
-// In bytes; the same limit as in rules/steps/normalise.py.
+// In bytes; the same limit as in rules/source/normalise.py.
 constexpr uintmax_t kLargestSource = 1 << 20;
 
 // Returns the bytes of a person's file. Nullopt: it is not a regular file (a folder, a file without

@@ -119,6 +119,21 @@ def write_report(path: str, report: Report) -> None:
     write_file(path, encode(report))
 
 
+class BadInput(Exception):
+    """An input of a step is wrong; the message says where, and why."""
+
+
+def read_text(path: str) -> str:
+    """Returns the text in a file; bytes that are not UTF-8 become half characters. Raises BadInput."""
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from error
+
+
 def read_json(path: str) -> Any:
-    """The JSON in a file."""
-    return json.loads(Path(path).read_bytes())
+    """Returns the JSON in a file. Raises BadInput."""
+    try:
+        return json.loads(read_text(path))
+    except ValueError as error:
+        raise BadInput(f"{path}: not JSON: {error}") from error

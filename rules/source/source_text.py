@@ -53,6 +53,12 @@ class Source:
         self._bindings: dict[tuple[str, Scope], list[Binding]] = {}
         self._parents = {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
 
+    def number_of(self, name: str) -> int | None:
+        """Returns the whole number that a line of the block gives a name; None: no line does, or several."""
+        line = rf"^[ \t]*{re.escape(name)}\b[ \t]*(?::[ \t]*int[ \t]*)?=(?!=)([^#\n]*)"
+        found = re.findall(line, self.text[slice(*self.block)], re.MULTILINE)
+        return int(found[0]) if len(found) == 1 and re.fullmatch(r"-?[0-9_]+", found[0].strip()) else None
+
     def _find_block(self) -> tuple[int, int]:
         start = [i for i, line in enumerate(self._lines) if normalise.START in line]
         end = [i for i, line in enumerate(self._lines) if normalise.END in line]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,16 +18,13 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 from process.child import ChildFault
 from reports.depfile import write_depfile
+from reports.verdict import BadInput, read_json, read_text
 from rewrites.rewrite_choice import Parent, Proposal, propose, source_digest
 from rewrites.rewrite_contract import Case, Permits
 from source import normalise
 from source.source_text import Source
 
 SEED_ID = "v0000"
-
-
-class BadInput(Exception):
-    """An input of the step is wrong; the message says where, and why."""
 
 
 def main(argv: list[str]) -> int:
@@ -56,7 +52,7 @@ def main(argv: list[str]) -> int:
         if len(args.places) != len(args.ids):
             raise BadInput(f"--ids: expected {len(args.places)}, as many as --places, got {len(args.ids)}")
         parents = _parents(args)
-        known = {source_digest(_read(args.seed)), *_known(args.history)}
+        known = {source_digest(read_text(args.seed)), *_known(args.history)}
         permits = Permits(args.entry, _cases(args), is_sandboxed=not args.unsafe_no_sandbox).permits
         proposals = propose([one.parent for one in parents], args.round, args.places, args.random_seed, known, permits)
     except BadInput as error:
@@ -95,14 +91,14 @@ class _Parent:
 
 def _parents(args: argparse.Namespace) -> list[_Parent]:
     """Returns, for each place, the survivor that the selection before gave it to; without one, the seed."""
-    seed = Parent(SEED_ID, _read(args.seed))
+    seed = Parent(SEED_ID, read_text(args.seed))
     of_seed = _Parent(seed, _parameters(seed, _parameter_names(args.spec)))
     if not args.selection:
         return [of_seed] * len(args.places)
-    selection = _read_json(args.selection)
+    selection = read_json(args.selection)
     try:
         survivors = [
-            _Parent(Parent(str(one["variant"]), _read(path)), one["parameters"])
+            _Parent(Parent(str(one["variant"]), read_text(path)), one["parameters"])
             for one, path in zip(selection["survivors"], args.lineage, strict=False)
         ]
         numbers = {place: int(number) for place, number in enumerate(selection["places"])}
@@ -114,14 +110,14 @@ def _parents(args: argparse.Namespace) -> list[_Parent]:
 def _cases(args: argparse.Namespace) -> list[Case]:
     """Returns the cases that a rewrite is held to; the name of each is that of its folder."""
     return [
-        Case(Path(signature).parent.name, _read_json(signature), _read_json(terms), is_checked)
+        Case(Path(signature).parent.name, read_json(signature), read_json(terms), is_checked)
         for is_checked, of_kind in ((True, args.check_case), (False, args.timed_case))
         for signature, terms in of_kind
     ]
 
 
 def _parameter_names(path: str) -> list[str]:
-    spec = _read_json(path)
+    spec = read_json(path)
     found = spec.get("parameters") if isinstance(spec, dict) else None
     if not isinstance(found, list) or not all(isinstance(one, dict) and "name" in one for one in found):
         raise BadInput(f"{path}: 'parameters' is no list of objects with a 'name'")
@@ -129,45 +125,28 @@ def _parameter_names(path: str) -> list[str]:
 
 
 def _parameters(parent: Parent, names: list[str]) -> dict[str, int]:
-    """Returns the values that lines of the EVOLVE block give the names, as in engine/search/proposal/mutation.h."""
+    """Returns the values that lines of the EVOLVE block give the names."""
     try:
         source = Source(parent.text)
     except (SyntaxError, ValueError) as error:
         raise BadInput(f"{parent.id}: {error}") from error
-    block = parent.text[slice(*source.block)]
     out = {}
     for name in names:
-        found = re.findall(
-            rf"^[ \t]*{re.escape(name)}\b[ \t]*(?::[ \t]*int[ \t]*)?=(?!=)([^#\n]*)", block, re.MULTILINE
-        )
-        if len(found) != 1 or not re.fullmatch(r"-?[0-9_]+", found[0].strip()):
+        number = source.number_of(name)
+        if number is None:
             raise BadInput(f"{parent.id}: the EVOLVE block has no line '{name} = <whole number>', or several")
-        out[name] = int(found[0])
+        out[name] = number
     return out
 
 
 def _known(path: str | None) -> list[str]:
     """Returns the digests of the sources in a history."""
     # A note may hold characters that end a line for Python, but not in JSON.
-    lines = _read(path).split("\n") if path else []
+    lines = read_text(path).split("\n") if path else []
     try:
         return [str(json.loads(line)["source"]) for line in lines if line]
     except (KeyError, TypeError, ValueError) as error:
         raise BadInput(f"{path}: no history: {error!r}") from error
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}") from error
-
-
-def _read_json(path: str) -> Any:
-    try:
-        return json.loads(_read(path))
-    except ValueError as error:
-        raise BadInput(f"{path}: not JSON: {error}") from error
 
 
 def _numbers(text: str) -> list[int]:

@@ -92,7 +92,9 @@ def test_a_killed_worker_takes_its_step_along(worker: Any, run_step: Run, tmp_pa
 
 def test_a_child_that_was_ended_while_it_waited_fails_no_request(worker: Any, tmp_path: Path) -> None:
     (tmp_path / "steps").mkdir()
-    (tmp_path / "steps" / "compile.py").write_text("import os\n\n\ndef main(argv):\n    print(os.getpid())\n    return 0\n")
+    (tmp_path / "steps" / "compile.py").write_text(
+        "import os\n\n\ndef main(argv):\n    print(os.getpid())\n    return 0\n"
+    )
     first, second = (ask(worker, number, [str(tmp_path), "steps.compile"]) for number in (1, 2))
     assert first["output"] == second["output"]
     os.kill(int(first["output"]), signal.SIGKILL)

@@ -1,6 +1,6 @@
 // Plain text: what candidates, people and other machines wrote, as a terminal may show it. Control
 // characters (C0 and C1), marks that change the direction of writing, and bytes that are not UTF-8
-// are never printed: they give orders to a terminal or deceive a reader. rules/steps/verdict.py
+// are never printed: they give orders to a terminal or deceive a reader. rules/reports/verdict.py
 // does the same for reasons.
 #pragma once
 
