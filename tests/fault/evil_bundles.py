@@ -204,7 +204,7 @@ def forged(good: bytes) -> dict[str, tuple[bytes, str]]:
 
     def with_step(record: dict[str, Any]) -> None:
         [secret] = [step for step in record["steps"] if step["step"] == "secret"]
-        place = "$work/steps/verdict/__init__.py"
+        place = "$work/rules/reports/verdict/__init__.py"
         outputs = [[place, digest_of(commands)]]
         record["steps"].append(secret | {"step": "recorded", "subject": "more", "outputs": outputs})
 
