@@ -96,7 +96,7 @@ PROGRAMS: dict[str, Callable[[], Program]] = {
 
 
 def _write_operands(file: Path, program: Callable[..., Any], arguments: list[Input]) -> None:
-    from judge import operands  # noqa: PLC0415 - from rules/steps
+    from judge import operands
     from programs import wire  # noqa: PLC0415
 
     signature = {

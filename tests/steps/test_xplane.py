@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 from jax.profiler import ProfileData
+from made_traces import Trace, runs_of_one
 
-from traces import Trace, executions, runs_of_one
+from traces import executions
 
 
 def _kinds(program: dict[str, Any]) -> list[tuple[str | None, str]]:

@@ -14,8 +14,9 @@ import jax.numpy as jnp
 import pytest
 from conftest import ROOT, Run
 from jax.profiler import ProfileData
+from made_traces import Trace, runs_of_one
 
-from traces import Trace, runs_of_one, xspace
+from traces import xspace
 from traces.xplane import Asked, read_traces
 
 
