@@ -18,6 +18,7 @@ from typing import Any
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import normalise
+from candidate import DEFAULT_TARGET, Target
 from child import ChildFault
 from depfile import write_depfile
 from rewrite_choice import Parent, Proposal, propose, source_digest
@@ -48,6 +49,8 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--entry", default="", help="the function that is called")
     parser.add_argument("--check-case", nargs=2, action="append", metavar=("SIGNATURE", "TERMS"), default=[])
     parser.add_argument("--timed-case", nargs=2, action="append", metavar=("SIGNATURE", "TERMS"), default=[])
+    parser.add_argument("--platform", default=DEFAULT_TARGET.platform)
+    parser.add_argument("--device-kind", default=DEFAULT_TARGET.device_kind)
     parser.add_argument("--unsafe-no-sandbox", action="store_true")
     parser.add_argument("--round-dir", required=True)
     parser.add_argument("--depfile")
@@ -57,7 +60,8 @@ def main(argv: list[str]) -> int:
             raise BadInput(f"--ids: expected {len(args.places)}, as many as --places, got {len(args.ids)}")
         parents = _parents(args)
         known = {source_digest(_read(args.seed)), *_known(args.history)}
-        permits = Permits(args.entry, _cases(args), is_sandboxed=not args.unsafe_no_sandbox).permits
+        target = Target(args.platform, args.device_kind)
+        permits = Permits(args.entry, _cases(args), not args.unsafe_no_sandbox, target).permits
         proposals = propose([one.parent for one in parents], args.round, args.places, args.random_seed, known, permits)
     except BadInput as error:
         print(f"evolve: error: {error}", file=sys.stderr)

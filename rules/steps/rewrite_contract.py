@@ -13,7 +13,7 @@ from typing import Any
 import contract
 import lower
 import sandbox
-from candidate import Rejection
+from candidate import DEFAULT_TARGET, Rejection, Target
 from child import Limits
 from elsewhere import open_answer
 from rewrites import canonical
@@ -39,8 +39,10 @@ class Case:
 class Permits:
     """The contract's word on whether sources may be proposed."""
 
-    def __init__(self, entry: str, cases: Sequence[Case], is_sandboxed: bool = True) -> None:
-        self._entry, self._cases = entry, cases
+    def __init__(
+        self, entry: str, cases: Sequence[Case], is_sandboxed: bool = True, target: Target = DEFAULT_TARGET
+    ) -> None:
+        self._entry, self._cases, self._target = entry, cases, target
         self._trace, self._checks = (replace(limits, is_sandboxed=is_sandboxed) for limits in (_TRACE, _CHECKS))
         self._known: dict[str, bool] = {}
         # By parent, the jaxprs that it was traced to; empty: the parent itself is refused.
@@ -75,7 +77,7 @@ class Permits:
         return packed if ending.how == "answered" and ending.answer else []
 
     def _traced(self, source: bytes, signature: dict[str, Any]) -> bytes:
-        work: Callable[[], bytes] = lambda: lower.traced(source, self._entry, signature)  # noqa: E731
+        work: Callable[[], bytes] = lambda: lower.traced(source, self._entry, signature, self._target)  # noqa: E731
         _, packed = open_answer(sandbox.run(work, self._trace, is_trusted=False), self._trace)
         return packed
 
