@@ -92,8 +92,8 @@ TEST_CASE("the manifest has what the target says, and its programs have the name
   CHECK(has(rounds, " --topology v6e:2x2 "));
   CHECK(has(rounds, "target = v6e\n"));
   CHECK(has(rounds, "big/dumps.tar.gz"));
-  CHECK(has(rounds, " --device-out $work/round-0/v0000/big/device.program "));
-  CHECK(has(rounds, " --judge-out $work/round-0/v0000/big/judge.program "));
+  CHECK(has(rounds, " --device-out $work_word/round-0/v0000/big/device.program "));
+  CHECK(has(rounds, " --judge-out $work_word/round-0/v0000/big/judge.program "));
   CHECK_FALSE(has(rounds, "tpu7x"));
   CHECK_FALSE(has(rounds, "cpu.program"));
   for (const Target& target : targets()) {
