@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <optional>
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include "engine/app/campaign.h"
 #include "engine/app/results.h"
+#include "engine/campaign/generator/variant_files.h"
 #include "engine/core/machine_paths.h"
 #include "engine/core/outside_json.h"
 #include "engine/core/text/plain_text.h"
@@ -132,9 +135,14 @@ Result<json> step_row(const std::string& folder, const StepReport& step,
         "evidence", "flops", "elements", "steps", "all_steps"}) {
     if (record.contains(key)) row[key] = record[key];
   }
-  // The lower edge's first output is the program.
-  TRY_ASSIGN(auto last, ledger.last_record(symbolic_path(
-                            at + (step.step == "lower" ? "tpu.program" : step.file), machine)));
+  // The lower edge's first output is the device's program.
+  std::vector<std::string_view> names = {step.file};
+  if (step.step == "lower") names = {kDeviceProgram, kOldDeviceProgram};
+  std::optional<EdgeRecord> last;
+  for (std::string_view name : names) {
+    if (last) break;
+    TRY_ASSIGN(last, ledger.last_record(symbolic_path(fmt::format("{}{}", at, name), machine)));
+  }
   if (last) {
     row["paid_by"] = last->result.paid_by;
     row["ran_seconds"] = last->result.seconds;
@@ -170,7 +178,7 @@ nlohmann::json build_report(const Campaign& campaign, const BuildSummary& summar
                  {"skipped", summary.skipped},
                  {"seconds", summary.seconds},
                  {"sandboxed", campaign.shape.is_sandboxed},
-                 {"target", campaign.shape.pipeline.target}};
+                 {"target", campaign.shape.pipeline.target->name}};
   const json selection = selections.empty() ? json() : selections.back();
   if (selection.is_object() && selection.contains("model")) report["model"] = selection["model"];
   report["first_cut"] = campaign.shape.is_cut();

@@ -306,7 +306,7 @@ class PipelineReader {
   }
 
   void read_search(YamlMap& root) {
-    root.choice("target", pipeline_.target, {"tpu7x"});
+    read_target(root);
     read_mutate(root);
     YamlMap learn = root.section("learn");
     learn.text("file", pipeline_.learn.file);
@@ -316,7 +316,10 @@ class PipelineReader {
     read_limits(root);
     YamlMap time = root.section("time");
     time.choice("kind", pipeline_.time.kind, {"modelled", "measured"});
-    time.choice("device", pipeline_.time.device, {"cpu"});
+    std::vector<std::string> devices;
+    for (const Measured& one : pipeline_.target->measured_on) devices.emplace_back(one.device);
+    pipeline_.time.device = devices.front();
+    time.choice("device", pipeline_.time.device, devices);
     time.number("budget", pipeline_.time.budget, 1);
     time.text("constants", pipeline_.time.constants);
     time.texts("cases", pipeline_.time.cases);
@@ -332,6 +335,16 @@ class PipelineReader {
       }
     }
     time.finish();
+  }
+
+  void read_target(YamlMap& root) {
+    std::string name(pipeline_.target->name);
+    root.text("target", name);
+    if (auto target = find_target(name)) {
+      pipeline_.target = *target;
+    } else {
+      errors_.add(root.value_at("target"), target.error().message);
+    }
   }
 
   void read_mutate(YamlMap& root) {

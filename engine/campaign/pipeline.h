@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/campaign/target.h"
 #include "engine/core/digest.h"
 #include "engine/core/result.h"
 #include "engine/search/selection/rule.h"
@@ -86,8 +87,8 @@ struct Pipeline {
     std::vector<std::string> flags;  // the compiler's: "--xla_tpu_scoped_vmem_limit_kib=16384"
   };
   struct Time {
-    std::string kind = "modelled";   // by libtpu's schedule; or "measured"
-    std::string device = "cpu";      // where it is measured
+    std::string kind = "modelled";  // by libtpu's schedule; or "measured"
+    std::string device{default_target().measured_on.front().device};  // of the target's
     double budget = 0;               // seconds of the device a round; 0: the default
     std::string constants;           // path of the model's constants; empty: built-in ones
     std::vector<std::string> cases;  // bench cases of the spec that are timed; empty: all
@@ -117,7 +118,7 @@ struct Pipeline {
   using Shape = std::vector<std::pair<std::string, std::string>>;
 
   Kernel kernel;
-  std::string target = "tpu7x";
+  const Target* target = &default_target();  // never null
   std::vector<Shape> shapes;
   Correctness correctness;
   Evaluator evaluator;

@@ -9,6 +9,7 @@
 
 #include "engine/app/device_trace.h"
 #include "engine/app/dump_reader.h"
+#include "engine/campaign/target.h"
 #include "engine/cli/command_line.h"
 #include "engine/core/result.h"
 #include "engine/ir/compare.h"
@@ -28,7 +29,7 @@ using nlohmann::json;
 struct AnalyzeCommand {
   // Folders of dumps, archives of the compile step, or dumps; or else traces, or folders of traces.
   std::vector<std::string> paths;
-  std::string device = "tpu7x";
+  std::string device{default_target().model};
   std::string constants;             // a file of the model's constants; empty: the device's
   std::string operands;              // a JSON file, see engine/ir/model/operands.h; empty: none
   std::vector<std::string> operand;  // "0=sizes.npy": an operand by its number
@@ -166,7 +167,8 @@ Status run_analyze_diff(const AnalyzeCommand& command, bool json_wanted) {
 }
 
 void add_options(CLI::App& command, AnalyzeCommand& options) {
-  command.add_option("--device", options.device, "the device (default: tpu7x)");
+  command.add_option("--device", options.device,
+                     fmt::format("the device (default: {})", options.device));
   command.add_option("--constants", options.constants,
                      "constants of its model, as 'evolve model calibrate' writes them");
   command.add_option("--operands", options.operands,

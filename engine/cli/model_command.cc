@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/app/dump_reader.h"
+#include "engine/campaign/target.h"
 #include "engine/cli/command_line.h"
 #include "engine/core/result.h"
 #include "engine/ir/model/calibration.h"
@@ -30,7 +31,7 @@ using nlohmann::json;
 
 struct ModelCommand {
   std::string rows;  // a file of measured times
-  std::string device = "tpu7x";
+  std::string device{default_target().model};
   std::string constants;  // a file of constants; empty: the device's own
   std::string out;        // empty: DEVICE-libtpu-VERSION.json, or DEVICE.json
 };
@@ -292,7 +293,8 @@ void add_model(CommandLine& line) {
   validate->add_option("--constants", options->constants,
                        "constants of its model, as 'evolve model calibrate' writes them");
   for (auto* command : {calibrate, validate}) {
-    command->add_option("--device", options->device, "the device (default: tpu7x)");
+    command->add_option("--device", options->device,
+                        fmt::format("the device (default: {})", options->device));
     line.add_folder_and_json(*command);
   }
   calibrate->add_option("--out", options->out,

@@ -38,11 +38,6 @@ struct TuneCommand {
   int variants = 8;  // per round
 };
 
-// Returns the name that JAX gives the device of a target.
-std::string device_of(const std::string& target) {
-  return target == "tpu7x" ? "TPU7x" : target;
-}
-
 // Returns the path relative to the current folder, if it is below that folder.
 std::string shown(const std::string& path) {
   const std::string near = fs::path(path).lexically_proximate(fs::current_path()).string();
@@ -80,7 +75,7 @@ Result<TunedEntry> found(const Campaign& campaign, const search::BucketCases& bu
   const json selection = json_or_null(text);
   const json best = selection.is_object() ? selection.value("best", json()) : json();
   TunedEntry out;
-  out.device = device_of(campaign.shape.pipeline.target);
+  out.device = campaign.shape.pipeline.target->device_kind;
   out.dtype = campaign.spec.inputs.front().dtype;
   out.bucket = bucket.bucket;
   out.evidence = digest_of(text).hex();

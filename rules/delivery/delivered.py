@@ -24,37 +24,46 @@ from judge.comparison import Refusal
 from process import sandbox
 from process.child import ChildFault, Limits
 from programs import candidate, elsewhere, program
-from programs.candidate import Rejection, Signature
+from programs.candidate import DEFAULT_TARGET, Rejection, Signature, Target
 from reports import verdict
 
 _LIMITS = Limits(cpu_seconds=60, wall_seconds=240, memory_bytes=3 * 2**30, answer_bytes=64 * 2**20)
 
 
+# The names of a variant's programs in reports of earlier versions.
+_OLD_NAMES = {"device": "tpu", "judge": "cpu"}
+
+
+def _target_of(recorded: dict[str, Any]) -> Target:
+    """Returns the target of a report of lower."""
+    return Target(**recorded["target"]) if "target" in recorded else DEFAULT_TARGET
+
+
 def difference(source: bytes, entry: str, signature: Signature, recorded: dict[str, Any], limits: Limits) -> str:
     """Returns how a file's programs for a case differ from those of a report of lower; empty: they are the same."""
+    target = _target_of(recorded)
     try:
         traced = sandbox.run(
-            lambda: elsewhere.traced(source, entry, [signature], elsewhere.HERE_TOO),
+            lambda: elsewhere.traced(source, entry, [signature], elsewhere.HERE_TOO, target),
             limits,
             is_trusted=False,
             place=elsewhere.place_of(elsewhere.HERE_TOO, os.urandom(8)),
         )
-        report, _ = lower.exported(elsewhere.open_answer(traced, limits)[1], signature, limits)
+        report, _ = lower.exported(elsewhere.open_answer(traced, limits)[1], signature, limits, target)
     except Rejection as rejection:
         return str(rejection)
-    other = [name for name, made in report["programs"].items() if recorded.get("programs", {}).get(name) != made]
-    return (
-        f"its program for the {' and the '.join(name.upper() for name in other)} differs from the one that was judged"
-        if other
-        else ""
-    )
+    programs = recorded.get("programs", {})
+    other = [
+        name for name, made in report["programs"].items() if programs.get(name, programs.get(_OLD_NAMES[name])) != made
+    ]
+    return f"its program for the {' and the '.join(other)} differs from the one that was judged" if other else ""
 
 
 # Secret, and compared as a whole.
 _SET = judge_inputs.HIDDEN
 
 
-def wrong_when_called(source: bytes, entry: str, case: Path, limits: Limits) -> str:
+def wrong_when_called(source: bytes, entry: str, case: Path, limits: Limits, target: Target = DEFAULT_TARGET) -> str:
     """Returns how a file's outputs for arrays differ from the reference; empty: they do not, or it gave no outputs.
 
     Not all kernels can be interpreted outside of the judge. A file that raises an error misleads nobody.
@@ -64,7 +73,7 @@ def wrong_when_called(source: bytes, entry: str, case: Path, limits: Limits) -> 
 
     def work() -> bytes:
         program.configure_jax()
-        candidate.known_tpu_on_cpu()
+        candidate.known_tpu_on_cpu(target)
         return b"".join(np.asarray(one).tobytes() for one in candidate.called(source, entry, signature, inputs))
 
     ending = sandbox.run(work, limits, is_trusted=False, place=elsewhere.place_of(elsewhere.HERE_TOO, os.urandom(8)))
@@ -111,7 +120,8 @@ def differences(work: Path, variant: str, source: bytes, limits: Limits) -> dict
         raise ChildFault(f"{variant} was not lowered")
     case = _smallest_checked(work, variant)
     if case is not None and not told.get(case.name):
-        told[case.name] = wrong_when_called(source, entry, case, limits)
+        target = _target_of(verdict.read_json(str(work / variant / case.name / "lower.json")))
+        told[case.name] = wrong_when_called(source, entry, case, limits, target)
     return {name: why for name, why in told.items() if why}
 
 

@@ -17,6 +17,9 @@ from init.source import executed
 from programs import candidate, program, wire
 from reports import verdict
 
+# What a first kernel is tried for: the target of templates/pipeline.yaml.template.
+_TOPOLOGY = "tpu7x:2x2x1"
+
 # A seed that takes the compiler longer is refused.
 _COMPILER_SECONDS = 120
 
@@ -45,7 +48,7 @@ def seed_programs(kernel: str, task: Task, entry: str, sizes: dict[str, int]) ->
     module = executed(kernel, Path("kernel.py"))
     # In the judge's form: a kernel that is interpreted on this machine is compiled there.
     closed = wire.unpack(wire.pack(jax.make_jaxpr(getattr(module, entry))(*shapes)))
-    return closed, program.export_program(closed, shapes, "tpu")
+    return closed, program.export_program(closed, shapes, candidate.DEFAULT_TARGET.platform)
 
 
 def refusal_of(
@@ -86,7 +89,7 @@ def _said_by_compiler(exported: bytes) -> tuple[str, str]:
         files = {name: Path(folder) / name for name in ("program", "dumps", "out")}
         files["program"].write_bytes(exported)
         flags = [f"--{name}={path}" for name, path in files.items()]
-        flags += ["--target=tpu7x", f"--cpu-seconds={_COMPILER_SECONDS}"]
+        flags += [f"--topology={_TOPOLOGY}", f"--cpu-seconds={_COMPILER_SECONDS}"]
         command = [sys.executable, str(_PACKAGES), "steps.compile", *flags]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
@@ -98,11 +101,11 @@ def _said_by_compiler(exported: bytes) -> tuple[str, str]:
 def _wrong_values(closed: jax.core.ClosedJaxpr, task: Task, sizes: dict[str, int], function: Callable[..., Any]) -> str:
     inputs, wanted = tried(function, drawn(task, sizes))
     try:
-        cpu = program.load_program(program.export_program(closed, structs(task.inputs, sizes), "cpu"))
+        judged = program.load_program(program.export_program(closed, structs(task.inputs, sizes), "cpu"))
     except Exception:  # noqa: BLE001 - only the judge's own interpreter runs what JAX has no CPU form of
         return ""
     try:
-        got = cpu.call(*inputs)
+        got = judged.call(*inputs)
     except Exception as error:  # noqa: BLE001 - of the user's own code
         return candidate.describe(error, "")
     if are_alike(got, wanted):

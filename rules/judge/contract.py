@@ -260,23 +260,23 @@ def check(
 ) -> None:
     """Raises Breach where a candidate breaks the contract.
 
-    `surveys`: those of its exported programs, the TPU's first. Without them, checks that need them are left out.
+    `surveys`: those of its exported programs, the device's first. Without them, checks that need them are left out.
     """
     jaxpr = wire.unpack(traced.jaxpr).jaxpr
-    tpu = surveys[:1]
-    kernels = [kernel.work for survey in tpu for kernel in survey.kernels]
-    for survey in tpu:
+    device = surveys[:1]
+    kernels = [kernel.work for survey in device for kernel in survey.kernels]
+    for survey in device:
         _check_kernels(survey)
     for survey in surveys:
         _check_calls(survey)
     for work in (*(survey.work for survey in surveys), *kernels):
         _check_constants(work.constant_bytes, terms["max_constant_bytes"])
     _check_words(jaxpr, terms, signature)
-    for survey in tpu:
+    for survey in device:
         _check_dependence(survey, signature)
         _check_inside(survey.surely_inside, terms)
         _check_outside(survey.work.flops, terms)
-    for work in (*kernels, *(survey.work for survey in tpu)):
+    for work in (*kernels, *(survey.work for survey in device)):
         _check_precision(work, terms, signature)
     _check_rounding(jaxpr, terms)
     _check_additions(jaxpr, terms)
@@ -304,20 +304,20 @@ def _summary(survey: Surroundings, kernels: list[Work]) -> dict[str, Any]:
 
 
 def examine(
-    tpu: bytes,
-    cpu: bytes,
+    device: bytes,
+    judge: bytes,
     traced: Traced,
     signature: dict[str, Any],
     terms: dict[str, Any],
     limits: Limits,
 ) -> Report:
     """Returns the report on a candidate's two programs. Empty programs were rejected before."""
-    if not tpu or not cpu:
+    if not device or not judge:
         return verdict.not_reached()
 
     def read() -> bytes:
         try:
-            return verdict.encode(_read(tpu, cpu, traced, signature, terms))
+            return verdict.encode(_read(device, judge, traced, signature, terms))
         except MemoryError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever an odd program provokes
@@ -331,12 +331,12 @@ def examine(
     return report
 
 
-def _read(tpu: bytes, cpu: bytes, traced: Traced, signature: dict[str, Any], terms: dict[str, Any]) -> Report:
+def _read(device: bytes, judge: bytes, traced: Traced, signature: dict[str, Any], terms: dict[str, Any]) -> Report:
     other = None
-    if not program.is_traced(cpu):
-        with program.opened(cpu) as module:
+    if not program.is_traced(judge):
+        with program.opened(judge) as module:
             other = surroundings.survey(module)
-    with program.opened(tpu) as module:
+    with program.opened(device) as module:
         survey = surroundings.survey(module)
         surveys = [survey, other] if other else [survey]
         kernels = [kernel.work for kernel in survey.kernels]

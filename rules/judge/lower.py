@@ -2,8 +2,8 @@
 
 The candidate is traced in a sandboxed child (candidate.py), and nothing but its jaxpr leaves that child, as data
 (wire.py). It is traced again in another interpreter with other surroundings (elsewhere.py), which must give the same
-bytes. A child that has never seen the candidate exports both programs from these bytes: the TPU's, and the interpreted
-one for the CPU. So a candidate cannot behave differently for its judge, nor forge a program.
+bytes. A child that has never seen the candidate exports both programs from these bytes: the device's, and the judge's,
+which is interpreted on the CPU. So a candidate cannot behave differently for its judge, nor forge a program.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from judge import operands
 from process import sandbox
 from process.child import Limits
 from programs import candidate, program, schema, wire
-from programs.candidate import Rejection, Signature
+from programs.candidate import DEFAULT_TARGET, Rejection, Signature, Target
 from programs.elsewhere import FACTORS, elsewhere, open_answer, refused, written_anew
 from reports import verdict
 from reports.verdict import Report
@@ -35,10 +35,13 @@ ANSWER_BYTES = 64 * 2**20
 
 
 class Lowered(NamedTuple):
-    """The two programs of a candidate's jaxpr, the jaxpr itself on the wire, and what its kernels are given."""
+    """The programs of a candidate's jaxpr, the jaxpr itself on the wire, and what its kernels are given.
 
-    tpu: bytes = b""
-    cpu: bytes = b""
+    The target runs the device's program, and the judge runs its own on the CPU.
+    """
+
+    device: bytes = b""
+    judge: bytes = b""
     jaxpr: bytes = b""
     operands: bytes = b'{"kernels": {}}\n'
 
@@ -62,11 +65,11 @@ def _check_outputs(avals: Any, signature: Signature) -> None:
             raise Rejection("contract", f"'{declared['name']}' has dtype {aval.dtype}, not {declared['dtype']}")
 
 
-def traced(source: bytes, entry: str, signature: Signature) -> bytes:
+def traced(source: bytes, entry: str, signature: Signature, target: Target = DEFAULT_TARGET) -> bytes:
     """The first child's work: traces the candidate. Returns a line of JSON, then the jaxpr on the wire."""
     try:
         program.configure_jax()
-        candidate.known_tpu_on_cpu()
+        candidate.known_tpu_on_cpu(target)
         # The second trace needs this, too: a source that cannot be rewritten is not rejected as another program there.
         written_anew(source)
         closed = candidate.trace(source, entry, [signature])
@@ -80,9 +83,17 @@ def traced(source: bytes, entry: str, signature: Signature) -> bytes:
     return b"{}\n" + packed
 
 
-def _check_again(packed: bytes, source: bytes, entry: str, signatures: Sequence[Signature], limits: Limits) -> None:
+def _check_again(
+    packed: bytes,
+    source: bytes,
+    entry: str,
+    signatures: Sequence[Signature],
+    limits: Limits,
+    target: Target = DEFAULT_TARGET,
+) -> None:
     """Raises Rejection where the candidate, for the first of the signatures, is another program elsewhere."""
     request = {"entry": entry, "signature": signatures[0], "others": signatures[1:], "limits": asdict(limits)}
+    request["target"] = target
     digest = program.digest(packed)
     deadline = time.monotonic() + limits.wall_seconds
 
@@ -114,10 +125,10 @@ def _why(digest: str, answer: dict[str, str], ask: Callable[[Sequence[str]], dic
     return f"the program changes with what it must not depend on: {'; '.join(alone or FACTORS)}"
 
 
-def _exported(packed: bytes, signature: dict[str, Any]) -> bytes:
-    """The second child's work: a line of JSON, the TPU program, the CPU program, the jaxpr."""
+def _exported(packed: bytes, signature: dict[str, Any], target: Target) -> bytes:
+    """The second child's work: a line of JSON, the device's program, the judge's program, the jaxpr."""
     program.configure_jax()
-    candidate.known_tpu_on_cpu()
+    candidate.known_tpu_on_cpu(target)
     arguments = program.shapes_of(signature["inputs"])
     try:
         try:
@@ -133,7 +144,7 @@ def _exported(packed: bytes, signature: dict[str, Any]) -> bytes:
             raise Rejection("contract", f"no program came out of the trace: {why}") from error
         _check_outputs(closed.out_avals, signature)
         try:
-            tpu = program.export_program(closed, arguments, "tpu")
+            device = program.export_program(closed, arguments, target.platform)
         except MemoryError:
             raise
         except program.NotCanonical as error:
@@ -142,21 +153,21 @@ def _exported(packed: bytes, signature: dict[str, Any]) -> bytes:
             raise Rejection("lower-error", candidate.describe(error, "")) from error
     except Rejection as rejection:
         return refused(rejection)
-    cpu, why = _cpu_program(closed, arguments, canonical)
+    judge, why = _judge_program(closed, arguments, canonical)
     header = {
         "interpreted": why,
-        "tpu": len(tpu),
-        "cpu": len(cpu),
-        "calls": program.custom_calls(tpu),
+        "device": len(device),
+        "judge": len(judge),
+        "calls": program.custom_calls(device),
         "is_given": operands.is_asked_for(closed.jaxpr),
     }
-    return json.dumps(header).encode() + b"\n" + tpu + cpu + canonical
+    return json.dumps(header).encode() + b"\n" + device + judge + canonical
 
 
-def _cpu_program(
+def _judge_program(
     closed: core.ClosedJaxpr, arguments: list[jax.ShapeDtypeStruct], canonical: bytes
 ) -> tuple[bytes, str]:
-    """Returns the program for a CPU; without a CPU form in JAX, the jaxpr for the TPU interpreter, and why."""
+    """Returns the judge's program, for a CPU; without a CPU form in JAX, the jaxpr for the TPU interpreter, and why."""
     if footprint.reads_what_it_wrote(closed.jaxpr):
         # JAX's CPU form has another memory for the input.
         return canonical, "a kernel reads through an alias what it has written"
@@ -177,33 +188,41 @@ def _given(jaxpr: bytes, signature: dict[str, Any], limits: Limits) -> bytes:
 
 
 def lower(
-    source: bytes, entry: str, signature: Signature, limits: Limits, others: Sequence[Signature] = ()
+    source: bytes,
+    entry: str,
+    signature: Signature,
+    limits: Limits,
+    others: Sequence[Signature] = (),
+    target: Target = DEFAULT_TARGET,
 ) -> tuple[Report, Lowered]:
     """Returns the report on a candidate, and what it was lowered to; empty: it was rejected.
 
     `others`: signatures of other cases. The second trace traces the candidate for these first.
     """
     try:
-        ending = sandbox.run(lambda: traced(source, entry, signature), limits, is_trusted=False)
+        ending = sandbox.run(lambda: traced(source, entry, signature, target), limits, is_trusted=False)
         _, packed = open_answer(ending, limits)
-        _check_again(packed, source, entry, [signature, *others], limits)
-        return exported(packed, signature, limits)
+        _check_again(packed, source, entry, [signature, *others], limits, target)
+        return exported(packed, signature, limits, target)
     except Rejection as rejection:
         return verdict.rejected(rejection.kind, str(rejection)), Lowered()
 
 
-def exported(packed: bytes, signature: Signature, limits: Limits) -> tuple[Report, Lowered]:
+def exported(
+    packed: bytes, signature: Signature, limits: Limits, target: Target = DEFAULT_TARGET
+) -> tuple[Report, Lowered]:
     """Exports a jaxpr on the wire; returns the report, and what it was exported to. Raises Rejection."""
-    ending = sandbox.run(lambda: _exported(packed, signature), limits)
+    ending = sandbox.run(lambda: _exported(packed, signature, target), limits)
     header, rest = open_answer(ending, limits)
-    ends = header["tpu"], header["tpu"] + header["cpu"]
+    ends = header["device"], header["device"] + header["judge"]
     jaxpr = rest[ends[1] :]
     lowered = Lowered(rest[: ends[0]], rest[ends[0] : ends[1]], jaxpr)
     if header.get("is_given"):
         lowered = lowered._replace(operands=_given(jaxpr, signature, limits))
     programs = {
         name: {"digest": program.digest(content), "bytes": len(content)}
-        for name, content in (("tpu", lowered.tpu), ("cpu", lowered.cpu))
+        for name, content in (("device", lowered.device), ("judge", lowered.judge))
     }
     interpreted = {"interpreted": header["interpreted"]} if header.get("interpreted") else {}
-    return verdict.ok(programs=programs, custom_calls=header["calls"], **interpreted), lowered
+    report = verdict.ok(programs=programs, custom_calls=header["calls"], target=target._asdict(), **interpreted)
+    return report, lowered

@@ -41,8 +41,6 @@ _RUNS = tuple(
 )
 
 PLATFORM = "tpu"
-_KIND = "TPU7x"
-_VERSION = "PJRT C API\nTFRT TPU7x"
 # A user has several devices.
 _DEVICES = 4
 # An array's size in memory is a multiple of this.
@@ -50,12 +48,15 @@ _TILE_BYTES = 4096
 _MEMORY = {"bytes_in_use": 1 << 20, "bytes_limit": 96 << 30, "largest_alloc_size": 1 << 20, "num_allocs": 8}
 
 
-def show_tpus() -> None:
-    """Makes JAX say from here on that its devices are TPUs. Call it before the first array is made."""
+def show_tpus(device_kind: str) -> None:
+    """Makes JAX say from here on that its devices are TPUs. Call it before the first array is made.
+
+    `device_kind`: JAX's name of them, as "TPU7x".
+    """
     jax.config.update("jax_num_cpu_devices", _DEVICES)
     device = type(jax.local_devices()[0])
     _say(device, "platform", lambda _: PLATFORM)
-    _say(device, "device_kind", lambda _: _KIND)
+    _say(device, "device_kind", lambda _: device_kind)
     _say(device, "coords", lambda one: [one.id % 2, one.id // 2, 0])
     _say(device, "core_on_chip", lambda _: 0)
     _say(device, "num_cores", lambda _: 1)
@@ -66,11 +67,11 @@ def show_tpus() -> None:
     client = type(jax.local_devices()[0].client)
     for name in ("platform", "_raw_platform"):
         _say(client, name, lambda _: PLATFORM)
-    _say(client, "platform_version", lambda _: _VERSION)
+    _say(client, "platform_version", lambda _: f"PJRT C API\nTFRT {device_kind}")
     _say(_jax.Memory, "platform", lambda _: PLATFORM)
     for name in ("__repr__", "__str__"):
         _answer(_jax.Memory, name, lambda one: f"TpuMemory({one.kind})")
-    _say(_jax.DeviceList, "device_kind", lambda _: _KIND)
+    _say(_jax.DeviceList, "device_kind", lambda _: device_kind)
     for name in ("__repr__", "__str__"):
         _answer(_jax.DeviceList, name, lambda one: f"DeviceList({tuple(one)})")
     _show_arrays()

@@ -19,7 +19,7 @@ import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 from jax.experimental.pallas import tpu as pltpu
@@ -29,6 +29,19 @@ from reports import verdict
 from source import normalise
 
 Signature = dict[str, Any]
+
+
+class Target(NamedTuple):
+    """What device programs are made for: JAX's platform, and JAX's name of the device.
+
+    A campaign's steps are told it (engine/campaign/target.h). The default is that of reports that do not name it.
+    """
+
+    platform: str = "tpu"
+    device_kind: str = "TPU7x"
+
+
+DEFAULT_TARGET = Target()
 
 # The modules that a kernel may import; a name that ends with a dot includes all modules below it.
 IMPORTS = frozenset(
@@ -268,11 +281,12 @@ def describe(error: BaseException, source_name: str, source: bytes = b"") -> str
     return verdict.one_line(f"{type(error).__name__}: {_told(error)}") + place
 
 
-def known_tpu_on_cpu() -> None:
-    """Lets kernels that ask for the TPU's properties be traced where there is none."""
+def known_tpu_on_cpu(target: Target = DEFAULT_TARGET) -> None:
+    """Lets kernels that ask for the properties of a target's TPU be traced where there is none."""
     from jax._src.pallas.mosaic import tpu_info  # noqa: PLC0415
 
-    tpu_info.registry["cpu"] = lambda: tpu_info._get_tpu_info_impl(tpu_info.ChipVersion.TPU_7X, 1)
+    if (version := tpu_info.chip_version_from_device_kind(target.device_kind)) is not None:
+        tpu_info.registry["cpu"] = lambda: tpu_info._get_tpu_info_impl(version, 1)
 
 
 def trace(source: bytes, entry: str, signatures: Sequence[Signature], around: Surroundings | None = None) -> Any:

@@ -29,7 +29,7 @@ from process import devices, sandbox
 from process.child import ChildFault, Ending, Limits, die_with_parent
 from process.sandbox import Place
 from programs import candidate, program, wire
-from programs.candidate import Rejection, Signature, Surroundings
+from programs.candidate import DEFAULT_TARGET, Rejection, Signature, Surroundings, Target
 from reports import verdict
 from source import normalise
 
@@ -88,7 +88,13 @@ def place_of(factors: Sequence[str], drawn: bytes) -> Place:
     return dataclasses.replace(sandbox.HERE, **chosen)
 
 
-def traced(source: bytes, entry: str, signatures: Sequence[Signature], factors: Sequence[str]) -> bytes:
+def traced(
+    source: bytes,
+    entry: str,
+    signatures: Sequence[Signature],
+    factors: Sequence[str],
+    target: Target = DEFAULT_TARGET,
+) -> bytes:
     """The child's work: traces the candidate. Returns a line of JSON and the jaxpr on the wire, or only the line."""
     around = Surroundings(
         "best" if _NAME in factors else "kernel",
@@ -100,9 +106,9 @@ def traced(source: bytes, entry: str, signatures: Sequence[Signature], factors: 
         if _TEXT in factors:
             source = written_anew(source)
         program.configure_jax()
-        candidate.known_tpu_on_cpu()
+        candidate.known_tpu_on_cpu(target)
         if _DEVICE in factors:
-            devices.show_tpus()
+            devices.show_tpus(target.device_kind)
         if _NAME in factors:
             Path(around.file).write_bytes(source)
         return b"{}\n" + wire.pack(candidate.trace(source, entry, signatures, around))
@@ -150,6 +156,7 @@ def open_answer(ending: Ending, limits: Limits) -> tuple[dict[str, Any], bytes]:
 def _answer(request: dict[str, Any]) -> dict[str, str]:
     """Answers a request."""
     source, factors, signatures = request["source"], request["factors"], [request["signature"]]
+    target = Target(*request["target"])
     drawn = hashlib.sha256(source.encode()).digest()
     if _CALLS in factors:
         # Traced once for each other case, and twice for its own.
@@ -158,7 +165,7 @@ def _answer(request: dict[str, Any]) -> dict[str, str]:
     limits = dataclasses.replace(limits, cpu_seconds=len(signatures) * limits.cpu_seconds)
     try:
         ending = sandbox.run(
-            lambda: traced(source.encode(), request["entry"], signatures, factors),
+            lambda: traced(source.encode(), request["entry"], signatures, factors, target),
             limits,
             is_trusted=False,
             place=place_of(factors, drawn),

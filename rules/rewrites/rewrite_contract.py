@@ -13,7 +13,7 @@ from typing import Any
 from judge import contract, lower
 from process import sandbox
 from process.child import Limits
-from programs.candidate import Rejection
+from programs.candidate import DEFAULT_TARGET, Rejection, Target
 from programs.elsewhere import open_answer
 from rewrites.rewrites import canonical
 
@@ -38,8 +38,10 @@ class Case:
 class Permits:
     """The contract's word on whether sources may be proposed."""
 
-    def __init__(self, entry: str, cases: Sequence[Case], is_sandboxed: bool = True) -> None:
-        self._entry, self._cases = entry, cases
+    def __init__(
+        self, entry: str, cases: Sequence[Case], is_sandboxed: bool = True, target: Target = DEFAULT_TARGET
+    ) -> None:
+        self._entry, self._cases, self._target = entry, cases, target
         self._trace, self._checks = (replace(limits, is_sandboxed=is_sandboxed) for limits in (_TRACE, _CHECKS))
         self._known: dict[str, bool] = {}
         # By parent, the jaxprs that it was traced to; empty: the parent itself is refused.
@@ -74,7 +76,7 @@ class Permits:
         return packed if ending.how == "answered" and ending.answer else []
 
     def _traced(self, source: bytes, signature: dict[str, Any]) -> bytes:
-        work: Callable[[], bytes] = lambda: lower.traced(source, self._entry, signature)  # noqa: E731
+        work: Callable[[], bytes] = lambda: lower.traced(source, self._entry, signature, self._target)  # noqa: E731
         _, packed = open_answer(sandbox.run(work, self._trace, is_trusted=False), self._trace)
         return packed
 

@@ -1,4 +1,4 @@
-"""Step check: a candidate's CPU program on the judge's inputs, element-wise against the oracle.
+"""Step check: the judge's program of a candidate on the judge's inputs, element-wise against the oracle.
 
 The program runs in a child that has the inputs but not the expected values; its outputs are compared here. It runs on
 every input set, some of them drawn from a secret, and on the first set again at the end.
@@ -135,7 +135,7 @@ def check_program(
     limits: Limits,
     is_timed: bool = False,
 ) -> Report:
-    """Returns the report on a CPU program. An empty program was rejected before.
+    """Returns the report on a judge's program. An empty program was rejected before.
 
     A case that `is_timed` may be too large for a CPU: a program that does not end in time is then not done, and not
     wrong.

@@ -1,4 +1,4 @@
-"""Step compile: from a TPU program to the real compiler's schedule, on a machine without a TPU.
+"""Step compile: from the device's program to the real compiler's schedule, on a machine without a TPU.
 
 libtpu compiles ahead of time for a topology that is only named. Its start costs more than a small program, so a server
 of it stays while this process compiles one program after another. libtpu can end its process on input that looks legal.
@@ -29,9 +29,6 @@ from programs import mosaic_lacks, program
 from reports import verdict
 from reports.step import Step
 from reports.verdict import Report
-
-# The smallest topology of each target; programs are compiled for a single core of it.
-TOPOLOGIES = {"tpu7x": "tpu7x:2x2x1", "v6e": "v6e:2x2", "v5p": "v5p:2x2x1", "v5e": "v5e:2x2"}
 
 # The dumps that analyze reads; without the filter libtpu writes 300 files.
 _PASSES = "packed-bundles-post-ra|final_bundles|all-fingerprints|vmem_report|hlo-static-bundle-profile"
@@ -64,7 +61,7 @@ def _telling_sentence(message: str) -> str:
     return (telling or sentences or ["no message"])[0]
 
 
-def _start(target: str, flags: tuple[str, ...]) -> Callable[[bytes], bytes]:
+def _start(topology: str, flags: tuple[str, ...]) -> Callable[[bytes], bytes]:
     """Initialises libtpu, in a child. Returns the function that answers a `_request` with a report."""
     os.environ.update(
         TPU_SKIP_MDS_QUERY="1",
@@ -81,7 +78,7 @@ def _start(target: str, flags: tuple[str, ...]) -> Callable[[bytes], bytes]:
     from jax.experimental import topologies  # noqa: PLC0415
 
     program.configure_jax()
-    device = topologies.get_topology_desc(platform="tpu", topology_name=TOPOLOGIES[target]).devices[0]
+    device = topologies.get_topology_desc(platform="tpu", topology_name=topology).devices[0]
 
     def answer(request: bytes) -> bytes:
         folder, _, content = request.partition(b"\0")
@@ -167,21 +164,21 @@ def _judge(ending: Ending, limits: Limits) -> Report:
 _servers: dict[tuple[str, tuple[str, ...], Limits], Server] = {}
 
 
-def _server(target: str, flags: tuple[str, ...], limits: Limits) -> Server:
-    key = (target, flags, limits)
+def _server(topology: str, flags: tuple[str, ...], limits: Limits) -> Server:
+    key = (topology, flags, limits)
     if key not in _servers:
         for other in _servers.values():
             other.close()
         _servers.clear()
-        _servers[key] = Server(lambda: _start(target, flags), limits)
+        _servers[key] = Server(lambda: _start(topology, flags), limits)
     return _servers[key]
 
 
-def _compile_alone(request: bytes, target: str, flags: tuple[str, ...], limits: Limits) -> Report:
-    return _judge(run_in_child(lambda: _start(target, flags)(request), limits), limits)
+def _compile_alone(request: bytes, topology: str, flags: tuple[str, ...], limits: Limits) -> Report:
+    return _judge(run_in_child(lambda: _start(topology, flags)(request), limits), limits)
 
 
-def compile_program(content: bytes, target: str, flags: tuple[str, ...], limits: Limits) -> tuple[Report, bytes]:
+def compile_program(content: bytes, topology: str, flags: tuple[str, ...], limits: Limits) -> tuple[Report, bytes]:
     """Returns the report and the packed dumps of a program. An empty program was rejected before."""
     if not content:
         return verdict.not_reached(), b""
@@ -189,7 +186,7 @@ def compile_program(content: bytes, target: str, flags: tuple[str, ...], limits:
         with tempfile.TemporaryDirectory(prefix="evolve-dumps-") as folder:
             request = _request(content, folder)
             if attempt == "with others":
-                server = _server(target, flags, limits)
+                server = _server(topology, flags, limits)
                 is_first = server.is_new
                 answer = server.ask(request)
                 if answer is None:
@@ -198,7 +195,7 @@ def compile_program(content: bytes, target: str, flags: tuple[str, ...], limits:
                 if report["verdict"] != "ok" and not is_first:
                     continue
             else:
-                report = _compile_alone(request, target, flags, limits)
+                report = _compile_alone(request, topology, flags, limits)
             dumps = _read_dumps(folder)
         # A death may have been the machine's doing: only the second one is the program's.
         if report.get("kind") != "crash":
@@ -220,13 +217,13 @@ def main(argv: list[str]) -> int:
     """Runs the step; the exit code is non-zero for a fault only."""
     step = Step("compile", ("program", "dumps"), cpu_seconds=300, memory_mib=16384)
     step.parser.add_argument("--gate", help="the report that opens it; a baseline has none")
-    step.parser.add_argument("--target", required=True, choices=sorted(TOPOLOGIES))
+    step.parser.add_argument("--topology", required=True, help="of libtpu: v6e:2x2; programs are for one core of it")
     step.parser.add_argument("--flags", default="", help="of libtpu, without dashes: name=value,name=value")
 
     def work(args: argparse.Namespace, limits: Limits) -> Report:
         flags = tuple(args.flags.split(",")) if args.flags else ()
         content = verdict.passed(args.gate, args.program)
-        report, dumps = compile_program(content, args.target, flags, limits)
+        report, dumps = compile_program(content, args.topology, flags, limits)
         verdict.write_file(args.dumps, dumps)
         return report
 

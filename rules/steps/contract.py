@@ -17,16 +17,17 @@ from reports.verdict import Report
 
 def main(argv: list[str]) -> int:
     """Runs the step; the exit code is non-zero for a fault only."""
-    step = Step("contract", ("tpu", "cpu", "jaxpr", "signature", "terms"), cpu_seconds=60, memory_mib=4096)
+    flags = ("device-program", "judge-program", "jaxpr", "signature", "terms")
+    step = Step("contract", flags, cpu_seconds=60, memory_mib=4096)
     # The checked cases, for a case that is only timed.
     step.parser.add_argument("--checked", nargs=2, action="append", metavar=("JAXPR", "SIGNATURE"), default=[])
 
     def work(args: argparse.Namespace, limits: Limits) -> Report:
-        tpu, cpu = (Path(path).read_bytes() for path in (args.tpu, args.cpu))
+        device, judge = (Path(path).read_bytes() for path in (args.device_program, args.judge_program))
         checked = (contract.Checked(Path(jaxpr).read_bytes(), verdict.read_json(of)) for jaxpr, of in args.checked)
         traced = contract.Traced(Path(args.jaxpr).read_bytes(), tuple(checked))
         return contract.examine(
-            tpu, cpu, traced, verdict.read_json(args.signature), verdict.read_json(args.terms), limits
+            device, judge, traced, verdict.read_json(args.signature), verdict.read_json(args.terms), limits
         )
 
     return step.run(argv, work)

@@ -11,6 +11,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 from judge import lower
 from process.child import Limits
+from programs.candidate import Target
 from reports import verdict
 from reports.step import Step
 from reports.verdict import Report
@@ -18,17 +19,19 @@ from reports.verdict import Report
 
 def main(argv: list[str]) -> int:
     """Runs the step; the exit code is non-zero for a fault only."""
-    flags = ("source", "entry", "signature", "target", "tpu-out", "cpu-out", "jaxpr-out", "operands-out")
-    step = Step("lower", flags, cpu_seconds=15, memory_mib=3072)
+    flags = ("source", "entry", "signature", "platform", "device-kind")
+    files = ("device-out", "judge-out", "jaxpr-out", "operands-out")
+    step = Step("lower", (*flags, *files), cpu_seconds=15, memory_mib=3072)
     step.parser.add_argument("--other", action="append", default=[], help="another case's signature")
 
     def work(args: argparse.Namespace, limits: Limits) -> Report:
         source = Path(args.source).read_bytes()
         limits = dataclasses.replace(limits, answer_bytes=lower.ANSWER_BYTES)
         others = [verdict.read_json(path) for path in args.other]
-        report, lowered = lower.lower(source, args.entry, verdict.read_json(args.signature), limits, others)
-        verdict.write_file(args.tpu_out, lowered.tpu)
-        verdict.write_file(args.cpu_out, lowered.cpu)
+        target = Target(args.platform, args.device_kind)
+        report, lowered = lower.lower(source, args.entry, verdict.read_json(args.signature), limits, others, target)
+        verdict.write_file(args.device_out, lowered.device)
+        verdict.write_file(args.judge_out, lowered.judge)
         verdict.write_file(args.jaxpr_out, lowered.jaxpr)
         verdict.write_file(args.operands_out, lowered.operands)
         return report

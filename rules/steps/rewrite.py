@@ -17,6 +17,7 @@ from typing import Any
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 from process.child import ChildFault
+from programs.candidate import DEFAULT_TARGET, Target
 from reports.depfile import write_depfile
 from reports.verdict import BadInput, read_json, read_text
 from rewrites.rewrite_choice import Parent, Proposal, propose, source_digest
@@ -44,6 +45,8 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--entry", default="", help="the function that is called")
     parser.add_argument("--check-case", nargs=2, action="append", metavar=("SIGNATURE", "TERMS"), default=[])
     parser.add_argument("--timed-case", nargs=2, action="append", metavar=("SIGNATURE", "TERMS"), default=[])
+    parser.add_argument("--platform", default=DEFAULT_TARGET.platform)
+    parser.add_argument("--device-kind", default=DEFAULT_TARGET.device_kind)
     parser.add_argument("--unsafe-no-sandbox", action="store_true")
     parser.add_argument("--round-dir", required=True)
     parser.add_argument("--depfile")
@@ -53,7 +56,8 @@ def main(argv: list[str]) -> int:
             raise BadInput(f"--ids: expected {len(args.places)}, as many as --places, got {len(args.ids)}")
         parents = _parents(args)
         known = {source_digest(read_text(args.seed)), *_known(args.history)}
-        permits = Permits(args.entry, _cases(args), is_sandboxed=not args.unsafe_no_sandbox).permits
+        target = Target(args.platform, args.device_kind)
+        permits = Permits(args.entry, _cases(args), is_sandboxed=not args.unsafe_no_sandbox, target=target).permits
         proposals = propose([one.parent for one in parents], args.round, args.places, args.random_seed, known, permits)
     except BadInput as error:
         print(f"evolve: error: {error}", file=sys.stderr)

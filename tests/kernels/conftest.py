@@ -34,7 +34,7 @@ collect_ignore = [
     and not (ROOT / "kernels" / name).is_dir()
 ]
 
-# Runs a step with flags: run("compile", program="k.tpu", …).
+# Runs a step with flags: run("compile", program="k.device", …).
 Run = Callable[..., None]
 
 

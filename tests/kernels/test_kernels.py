@@ -112,16 +112,17 @@ def test_the_compiler_of_every_tpu_takes_it(folder: Path, run_step: Run, tmp_pat
         at = tmp_path / case.name
         at.mkdir()
         (at / "signature.json").write_text(json.dumps(case.files["signature"]))
-        outputs = {name: at / name for name in ("tpu_out", "cpu_out", "jaxpr_out", "operands_out", "depfile")}
+        outputs = {name: at / name for name in ("device_out", "judge_out", "jaxpr_out", "operands_out", "depfile")}
         source, entry = folder / "kernel.py", task_of(folder).entry
         signature, out = at / "signature.json", at / "lower.json"
-        run_step("lower", source=source, entry=entry, signature=signature, target="tpu7x", out=out, **outputs)
+        target = {"platform": "tpu", "device_kind": "TPU7x"}
+        run_step("lower", source=source, entry=entry, signature=signature, out=out, **target, **outputs)
         assert json.loads(out.read_text())["verdict"] == "ok", out.read_text()
-        others = ("v6e", "v5p") if IS_FULL and case == cases[0] else ()
-        for target in ("tpu7x", *others):
-            report = at / f"{target}.json"
-            run_step("compile", program=at / "tpu_out", target=target, out=report, dumps=at / f"{target}.tgz")
-            assert json.loads(report.read_text())["verdict"] == "ok", (target, report.read_text())
+        others = ("v6e:2x2", "v5p:2x2x1") if IS_FULL and case == cases[0] else ()
+        for topology in ("tpu7x:2x2x1", *others):
+            report, dumps = (at / f"{topology}.{kind}" for kind in ("json", "tgz"))
+            run_step("compile", program=at / "device_out", topology=topology, out=report, dumps=dumps)
+            assert json.loads(report.read_text())["verdict"] == "ok", (topology, report.read_text())
 
 
 @of_all

@@ -130,7 +130,7 @@ def run_step(_runner: Any, tmp_path: Path) -> Run:
 
 @pytest.fixture
 def lower(run_step: Run, tmp_path: Path) -> Callable[..., dict[str, Any]]:
-    """Lowers a source and returns the report; the programs are NAME.tpu and NAME.cpu.
+    """Lowers a source and returns the report; the programs are NAME.device and NAME.judge.
 
     `imports`: the modules that the spec lets the source import, besides those that every source may.
     """
@@ -143,9 +143,10 @@ def lower(run_step: Run, tmp_path: Path) -> Callable[..., dict[str, Any]]:
             source=f"{name}.py",
             entry="matmul",
             signature="signature.json",
-            target="tpu7x",
-            tpu_out=f"{name}.tpu",
-            cpu_out=f"{name}.cpu",
+            platform="tpu",
+            device_kind="TPU7x",
+            device_out=f"{name}.device",
+            judge_out=f"{name}.judge",
             jaxpr_out=f"{name}.jaxpr",
             operands_out=f"{name}.operands",
             out=f"{name}.json",

@@ -149,7 +149,7 @@ class Judge:
                     report = run(step, case)
                     if report["verdict"] != "ok":
                         return {**report, "step": step, "case": case.name}
-            return {"verdict": "ok", "programs": {name: program.digest(made.tpu) for name, made in lowered.items()}}
+            return {"verdict": "ok", "programs": {name: program.digest(made.device) for name, made in lowered.items()}}
 
 
 def _lower(source: bytes, case: Case, task: Task) -> tuple[verdict.Report, lower.Lowered]:
@@ -163,7 +163,7 @@ def _contract(lowered: dict[str, lower.Lowered], case: Case, task: Task) -> verd
     traced = contract.Traced(
         made.jaxpr, tuple(contract.Checked(lowered[one.name].jaxpr, one.files["signature"]) for one in checked)
     )
-    return contract.examine(made.tpu, made.cpu, traced, files["signature"], files["terms"], LIMITS)
+    return contract.examine(made.device, made.judge, traced, files["signature"], files["terms"], LIMITS)
 
 
 def _held_against(case: Case, task: Task) -> tuple[Any, ...]:
@@ -175,7 +175,7 @@ def _held_against(case: Case, task: Task) -> tuple[Any, ...]:
 def _check(lowered: dict[str, lower.Lowered], case: Case, task: Task) -> verdict.Report:
     if not is_checked(case):
         return verdict.ok()
-    return check.check_program(lowered[case.name].cpu, *_held_against(case, task))
+    return check.check_program(lowered[case.name].judge, *_held_against(case, task))
 
 
 def _interpret(lowered: dict[str, lower.Lowered], case: Case, task: Task) -> verdict.Report:
@@ -217,13 +217,14 @@ def _break_one_jaxpr(stack: contextlib.ExitStack, _: Task) -> None:
     """Lets the process that traces a candidate export its programs, too."""
     trace, pack = lower.candidate.trace, lower.wire.pack
 
-    def traced(source: bytes, entry: str, signature: dict[str, Any]) -> bytes:
+    def traced(source: bytes, entry: str, signature: dict[str, Any], _: Any) -> bytes:
         program.configure_jax()
         closed = trace(source, entry, [signature])
         arguments = program.shapes_of(signature["inputs"])
-        tpu, cpu = (sys.modules["programs.program"].export_program(closed, arguments, p) for p in ("tpu", "cpu"))
-        header = {"tpu": len(tpu), "cpu": len(cpu), "calls": 1}
-        return json.dumps(header).encode() + b"\n" + tpu + cpu + pack(closed)
+        export = sys.modules["programs.program"].export_program
+        device, judge = (export(closed, arguments, p) for p in ("tpu", "cpu"))
+        header = {"device": len(device), "judge": len(judge), "calls": 1}
+        return json.dumps(header).encode() + b"\n" + device + judge + pack(closed)
 
     stack.enter_context(mock.patch.object(lower, "traced", traced))
     # The answer of that process is passed on unchanged.
@@ -231,7 +232,7 @@ def _break_one_jaxpr(stack: contextlib.ExitStack, _: Task) -> None:
 
     def open_answer(ending: Any, limits: Limits) -> tuple[dict[str, Any], bytes]:
         header, rest = opened(ending, limits)
-        return header, ending.answer if header.get("tpu") else rest
+        return header, ending.answer if header.get("device") else rest
 
     def exported(packed: bytes, signature: dict[str, Any]) -> bytes:
         return packed

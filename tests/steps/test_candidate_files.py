@@ -95,7 +95,7 @@ def test_a_program_that_cannot_be_read_is_its_variants_verdict(tmp_path: Path) -
         folder = tmp_path / name / "timed"
         folder.mkdir(parents=True)
         (folder / "jaxpr.json").write_text(text)
-        (folder / "lower.json").write_text(json.dumps({"verdict": "ok", "programs": {"tpu": {"digest": name}}}))
+        (folder / "lower.json").write_text(json.dumps({"verdict": "ok", "programs": {"device": {"digest": name}}}))
         (folder / "contract.json").write_text('{"verdict": "ok"}')
         variant = {"id": name, "round": 1, "parameters": {}, "parents": []}
         (folder.parent / "variant.json").write_text(json.dumps(variant))

@@ -17,7 +17,7 @@ SEED = (SMALL / "kernel.py").read_text()
 def test_two_compilations_give_the_same_bytes(lower: Lower, run_step: Run, tmp_path: Path) -> None:
     lower(SEED)
     for name in ("a", "b"):
-        done = run_step("compile", program="k.tpu", target="tpu7x", out=f"{name}.json", dumps=f"{name}.tgz")
+        done = run_step("compile", program="k.device", topology="tpu7x:2x2x1", out=f"{name}.json", dumps=f"{name}.tgz")
         assert done.returncode == 0, done.stderr
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
     assert (tmp_path / "a.tgz").read_bytes() == (tmp_path / "b.tgz").read_bytes()
@@ -30,7 +30,7 @@ def test_two_compilations_give_the_same_bytes(lower: Lower, run_step: Run, tmp_p
 
 def test_too_much_vmem_is_a_verdict(lower: Lower, run_step: Run, tmp_path: Path) -> None:
     lower(re.sub(r"vmem_limit_bytes=.*", "vmem_limit_bytes=2**15,", SEED))
-    run_step("compile", program="k.tpu", target="tpu7x", out="c.json", dumps="c.tgz")
+    run_step("compile", program="k.device", topology="tpu7x:2x2x1", out="c.json", dumps="c.tgz")
     report = json.loads((tmp_path / "c.json").read_text())
     assert (report["verdict"], report["kind"]) == ("rejected", "out-of-memory")
     assert "limit" in report["reason"]
@@ -63,7 +63,7 @@ NASTY = {
 
 
 def _compile(worker: Any, number: int, name: str, *flags: str) -> None:
-    files = {"program": f"{name}.tpu", "out": f"{name}.json", "dumps": f"{name}.tgz", "target": "tpu7x"}
+    files = {"program": f"{name}.device", "out": f"{name}.json", "dumps": f"{name}.tgz", "topology": "tpu7x:2x2x1"}
     words = [word for flag, value in files.items() for word in (f"--{flag}", value)]
     assert ask(worker, number, [str(RULES), "steps.compile", *words, *flags])["exitCode"] == 0
 
@@ -85,6 +85,6 @@ def test_a_verdict_is_its_own_programs_alone(
     assert reason in report["reason"]
     for good in ("before", "after"):
         by_worker = [(tmp_path / f"{good}.{kind}").read_bytes() for kind in ("json", "tgz")]
-        run_step("compile", program=f"{good}.tpu", out=f"{good}.json", dumps=f"{good}.tgz", target="tpu7x")
+        run_step("compile", program=f"{good}.device", out=f"{good}.json", dumps=f"{good}.tgz", topology="tpu7x:2x2x1")
         assert by_worker == [(tmp_path / f"{good}.{kind}").read_bytes() for kind in ("json", "tgz")]
         assert by_worker[1] != b""

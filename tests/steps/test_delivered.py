@@ -49,7 +49,7 @@ def test_what_was_judged_is_what_is_given_out(tmp_path: Path, capsys: pytest.Cap
     assert _told(tmp_path, file, capsys) == {}
     file.write_text(SEED.replace("BLOCK_M = 512", "BLOCK_M = 128"))
     assert _told(tmp_path, file, capsys) == {
-        "square": "its program for the TPU and the CPU differs from the one that was judged"
+        "square": "its program for the device and the judge differs from the one that was judged"
     }
     file.write_text("import os\n" + SEED)
     assert "'os'" in _told(tmp_path, file, capsys)["square"]

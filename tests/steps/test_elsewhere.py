@@ -200,7 +200,7 @@ def test_what_asks_for_nothing_is_the_same_program(lower: Lower, tmp_path: Path,
     assert lower(SEED, "seed")["verdict"] == "ok"
     report = lower(SEED.replace(find, put) + top)
     assert report["verdict"] == "ok", report
-    assert (tmp_path / "k.tpu").read_bytes() == (tmp_path / "seed.tpu").read_bytes()
+    assert (tmp_path / "k.device").read_bytes() == (tmp_path / "seed.device").read_bytes()
 
 
 REFUSED = {

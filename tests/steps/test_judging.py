@@ -27,11 +27,19 @@ def test_what_was_turned_down_before_is_not_reached(run_step: Run, tmp_path: Pat
     (tmp_path / "any").write_bytes(b"{}")
     judged = {"expected": "empty", "signature": "signature.json", "tolerance": "any", "gate": "p.json"}
     # Either these steps get no program, or they get a program and a shut gate.
-    run_step("contract", tpu="empty", cpu="empty", jaxpr="empty", signature="signature.json", terms="any", out="p.json")
+    run_step(
+        "contract",
+        device_program="empty",
+        judge_program="empty",
+        jaxpr="empty",
+        signature="signature.json",
+        terms="any",
+        out="p.json",
+    )
     (tmp_path / "shut.json").write_text(json.dumps({"verdict": "not_reached"}))
     for given, gate in (("empty", "p.json"), ("any", "shut.json")):
         judged["gate"] = gate
-        run_step("compile", program=given, gate=gate, target="tpu7x", out="c.json", dumps="c.tgz")
+        run_step("compile", program=given, gate=gate, topology="tpu7x:2x2x1", out="c.json", dumps="c.tgz")
         run_step("check", program=given, secret="empty", **judged, out="k.json")
         run_step("interpret", jaxpr=given, secret="empty", **judged, out="i.json")
         for name in ("p.json", "c.json", "k.json", "i.json"):
@@ -47,7 +55,7 @@ def _check(run_step: Run, tmp_path: Path) -> dict[str, Any]:
     assert expected.returncode == 0, expected.stderr
     done = run_step(
         "check",
-        program="k.cpu",
+        program="k.judge",
         gate="gate.json",
         expected="expected.npz",
         tolerance="tolerance.json",

@@ -35,21 +35,21 @@ def test_names_comments_and_layout_do_not_make_another_program(lower: Lower, tmp
     programs = []
     for name, source in {"seed": SEED, "renamed": RENAMED, "commented": "# new\n\n" + SEED}.items():
         assert lower(source, name)["verdict"] == "ok"
-        programs.append(((tmp_path / f"{name}.tpu").read_bytes(), (tmp_path / f"{name}.cpu").read_bytes()))
+        programs.append(((tmp_path / f"{name}.device").read_bytes(), (tmp_path / f"{name}.judge").read_bytes()))
     assert programs[0] == programs[1] == programs[2]
 
 
 def test_another_block_size_is_another_program(lower: Lower, tmp_path: Path) -> None:
     lower(SEED, "a")
     lower(re.sub("BLOCK_M = .*", "BLOCK_M = 128", SEED), "b")
-    assert (tmp_path / "a.tpu").read_bytes() != (tmp_path / "b.tpu").read_bytes()
-    assert (tmp_path / "a.cpu").read_bytes() != (tmp_path / "b.cpu").read_bytes()
+    assert (tmp_path / "a.device").read_bytes() != (tmp_path / "b.device").read_bytes()
+    assert (tmp_path / "a.judge").read_bytes() != (tmp_path / "b.judge").read_bytes()
 
 
 def test_the_report_names_programs_and_kernels(lower: Lower, tmp_path: Path) -> None:
     report = lower(SEED)
     assert report["custom_calls"] == 1
-    assert report["programs"]["tpu"]["bytes"] == len((tmp_path / "k.tpu").read_bytes())
+    assert report["programs"]["device"]["bytes"] == len((tmp_path / "k.device").read_bytes())
     dependencies = (tmp_path / "k.d").read_text()
     assert "sandbox.py" in dependencies
     assert "compile.py" not in dependencies
@@ -201,8 +201,8 @@ def test_a_candidate_cannot_do_harm(lower: Lower, tmp_path: Path, what: str, use
     assert report["verdict"] == "rejected"
     assert report["kind"] == kind
     assert reason in report["reason"]
-    assert (tmp_path / "k.tpu").read_bytes() == b""
-    assert (tmp_path / "k.cpu").read_bytes() == b""
+    assert (tmp_path / "k.device").read_bytes() == b""
+    assert (tmp_path / "k.judge").read_bytes() == b""
     assert not Path("/etc/stolen").exists()
 
 

@@ -67,7 +67,7 @@ def measured(run_step: Run, case: Case, tmp_path: Path) -> Measure:
 
 def test_samples_are_of_both_programs_in_every_block(lower: Lower, measured: Measure, tmp_path: Path) -> None:
     lower(SEED)
-    report = measured("k.cpu", "k.cpu")
+    report = measured("k.judge", "k.judge")
     assert (report["verdict"], report["format"], report["clock"]) == ("ok", measure.FORMAT, "cpu time")
     assert [run["process"] for run in report["runs"]] == [0, 0, 1, 1]
     for run in report["runs"]:
@@ -116,9 +116,9 @@ def test_blocks_are_symmetric_and_start_with_either(monkeypatch: pytest.MonkeyPa
 def test_who_is_out_of_the_race_is_not_measured(lower: Lower, measured: Measure, tmp_path: Path) -> None:
     lower(SEED)
     (tmp_path / "race.json").write_text('{"is_in": false}')
-    assert measured("k.cpu", "k.cpu", race="race.json") == {"verdict": "not_reached"}
+    assert measured("k.judge", "k.judge", race="race.json") == {"verdict": "not_reached"}
     (tmp_path / "race.json").write_text('{"is_in": true}')
-    assert measured("k.cpu", "k.cpu", race="race.json")["verdict"] == "ok"
+    assert measured("k.judge", "k.judge", race="race.json")["verdict"] == "ok"
 
 
 @FORKS
@@ -147,8 +147,8 @@ def test_what_was_turned_down_before_is_not_reached(measured: Measure, tmp_path:
 
 def test_a_program_that_fails_or_has_no_end_is_a_verdict(lower: Lower, measured: Measure, tmp_path: Path) -> None:
     lower(SEED)
-    (tmp_path / "broken").write_bytes((tmp_path / "k.cpu").read_bytes()[:-100])
-    report = measured("broken", "k.cpu")
+    (tmp_path / "broken").write_bytes((tmp_path / "k.judge").read_bytes()[:-100])
+    report = measured("broken", "k.judge")
     assert (report["verdict"], report["kind"]) == ("rejected", "crash")
     endless = SEED.replace(
         "def matmul(x, y):",
@@ -157,14 +157,14 @@ def test_a_program_that_fails_or_has_no_end_is_a_verdict(lower: Lower, measured:
         "    return _matmul(x, y)\n\n\ndef _matmul(x, y):",
     )
     assert lower(endless, name="endless")["verdict"] == "ok"
-    report = measured("endless.cpu", "k.cpu", cpu_seconds=4)
+    report = measured("endless.judge", "k.judge", cpu_seconds=4)
     assert (report["verdict"], report["kind"]) == ("rejected", "timeout")
 
 
 def test_outputs_of_timed_calls_are_looked_at(lower: Lower, case: Case, tmp_path: Path) -> None:
     lower(SEED)
     drawn = [case.inputs(number) for number in range(measure._INPUT_SETS)]
-    timed = measure._Timed("candidate", (tmp_path / "k.cpu").read_bytes(), drawn, case.places(1), case)
+    timed = measure._Timed("candidate", (tmp_path / "k.judge").read_bytes(), drawn, case.places(1), case)
     assert timed.sample(True) > 0
     timed._expected = ["other"] * len(timed._expected)
     assert timed.sample(False) > 0
@@ -177,11 +177,11 @@ def test_timed_calls_are_held_against_the_oracle(lower: Lower, measured: Measure
     off = SEED.replace("def matmul(x, y):", "def matmul(x, y):\n    return 2 * _matmul(x, y)\n\n\ndef _matmul(x, y):")
     assert lower(off, name="off")["verdict"] == "ok"
     (tmp_path / "contract.json").write_text('{"verdict": "ok"}')
-    report = measured("off.cpu", "k.cpu", gate="contract.json")
+    report = measured("off.judge", "k.judge", gate="contract.json")
     assert (report["verdict"], report["kind"]) == ("rejected", "incorrect")
     assert report["reason"].startswith("a timed call: 'out': ")
     # A baseline is the reference itself, so its outputs are not checked.
-    assert measured("off.cpu", "k.cpu")["verdict"] == "ok"
+    assert measured("off.judge", "k.judge")["verdict"] == "ok"
 
 
 def test_what_is_drawn_for_one_process_is_held_against_the_anchor(case: Case) -> None:

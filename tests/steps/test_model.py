@@ -71,7 +71,7 @@ def _agrees(kernel: dict[str, Any], expected: Expected) -> None:
 
 def test_a_program_without_its_kernel_has_no_time(lower: Lower, run_step: Run, tmp_path: Path) -> None:
     lower((SMALL / "kernel.py").read_text())
-    run_step("compile", program="k.tpu", target="tpu7x", out="compile.json", dumps="whole.tgz")
+    run_step("compile", program="k.device", topology="tpu7x:2x2x1", out="compile.json", dumps="whole.tgz")
     (tmp_path / "cost.json").write_text('{"flops": 1, "bytes": 1}')
 
     def facts(dumps: str) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def matmul(x, y):
 def _facts(lower: Lower, run_step: Run, tmp_path: Path, source: str) -> list[dict[str, Any]]:
     """Returns the model's facts on a candidate, with the operands that a round gives and without."""
     assert lower(source)["verdict"] == "ok"
-    run_step("compile", program="k.tpu", dumps="k.dumps", target="tpu7x", out="compile.json")
+    run_step("compile", program="k.device", dumps="k.dumps", topology="tpu7x:2x2x1", out="compile.json")
     (tmp_path / "cost.json").write_text('{"flops": 16320000, "bytes": 1}')
     program = Path(EVOLVE).parent / "steps" / "analyze"
     command = [str(program), "--compile", "compile.json", "--dumps", "k.dumps", "--cost", "cost.json"]

@@ -44,11 +44,11 @@ def test_every_honest_kernel_is_modelled(entry: Entry, run_step: Run, tmp_path: 
 
 def _timed(entry: Entry, function: str, case: Path, run_step: Run, folder: Path) -> dict[str, Any]:
     """Returns the facts of a kernel's timed case, or the compiler's report if the compiler refused it."""
-    lowered = {f"{one}_out": f"k.{one}" for one in ("tpu", "cpu", "jaxpr", "operands")}
-    files = {"signature": case / "signature.json", "target": "tpu7x"}
+    lowered = {f"{one}_out": f"k.{one}" for one in ("device", "judge", "jaxpr", "operands")}
+    files = {"signature": case / "signature.json", "platform": "tpu", "device_kind": "TPU7x"}
     run_step("lower", source=entry.path, entry=function, **files, **lowered, out="lower.json", depfile="d")
     assert json.loads((folder / "lower.json").read_text())["verdict"] == "ok"
-    run_step("compile", program="k.tpu", target="tpu7x", out="compile.json", dumps="dumps.tar.gz")
+    run_step("compile", program="k.device", topology="tpu7x:2x2x1", out="compile.json", dumps="dumps.tar.gz")
     compiled = json.loads((folder / "compile.json").read_text())
     if compiled["verdict"] != "ok":
         return compiled

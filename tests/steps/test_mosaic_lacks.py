@@ -219,8 +219,8 @@ def said_against(run_step: Run, tmp_path: Path) -> Callable[..., str]:
             exported = program.export_program(jax.make_jaxpr(kernel)(*inputs), list(inputs), "tpu")
         except Exception as error:  # noqa: BLE001 - Mosaic may raise anything
             return candidate.describe(error, "")
-        (tmp_path / "k.tpu").write_bytes(exported)
-        run_step("compile", program="k.tpu", target="tpu7x", out="k.json", dumps="k.dumps")
+        (tmp_path / "k.device").write_bytes(exported)
+        run_step("compile", program="k.device", topology="tpu7x:2x2x1", out="k.json", dumps="k.dumps")
         report = json.loads((tmp_path / "k.json").read_text())
         return "" if report["verdict"] == "ok" else str(report["reason"])
 

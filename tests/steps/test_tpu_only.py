@@ -88,8 +88,8 @@ def test_a_copy_of_a_size_that_is_known_at_run_time_is_checked_in_the_interprete
     report = lower(OF_A_SIZE)
     assert report["verdict"] == "ok"
     assert "Shapes must be 1D sequences of concrete values" in report["interpreted"]
-    assert program.is_traced((tmp_path / "k.cpu").read_bytes())
-    assert (tmp_path / "k.cpu").read_bytes() == (tmp_path / "k.jaxpr").read_bytes()
+    assert program.is_traced((tmp_path / "k.judge").read_bytes())
+    assert (tmp_path / "k.judge").read_bytes() == (tmp_path / "k.jaxpr").read_bytes()
 
 
 OF_A_SIZE = """

@@ -120,7 +120,7 @@ def judged(run_step: Run, tmp_path: Path) -> Any:
         texts |= {name: json.dumps(content) for name, content in documents.items()}
         for name, text in texts.items():
             (tmp_path / name).write_text(text)
-        outputs = {f"{name}_out": f"k.{name}" for name in ("tpu", "cpu", "jaxpr", "operands")}
+        outputs = {f"{name}_out": f"k.{name}" for name in ("device", "judge", "jaxpr", "operands")}
         of_case = {"signature": "signature.json", "secret": "secret"}
         done = [
             run_step(
@@ -128,7 +128,8 @@ def judged(run_step: Run, tmp_path: Path) -> Any:
                 source="kernel.py",
                 entry="f",
                 signature="signature.json",
-                target="tpu7x",
+                platform="tpu",
+                device_kind="TPU7x",
                 out="l.json",
                 **outputs,
             ),

@@ -29,7 +29,7 @@ def judge(lower: Lower, run_step: Run, tmp_path: Path) -> Judge:
     def run(source: str, **cost: float) -> dict[str, Any]:
         report = lower(source)
         assert report["verdict"] == "ok", report
-        run_step("compile", program="k.tpu", dumps="k.dumps", target="tpu7x", out="compile.json")
+        run_step("compile", program="k.device", dumps="k.dumps", topology="tpu7x:2x2x1", out="compile.json")
         (tmp_path / "cost.json").write_text(json.dumps({**COST, **cost}))
         (tmp_path / "terms.json").write_text(json.dumps(TERMS))
         given = ["--operands", "k.operands", "--terms", "terms.json", "--signature", "signature.json"]

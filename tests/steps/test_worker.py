@@ -17,9 +17,10 @@ def _lower_arguments(name: str) -> list[str]:
         "source": "k.py",
         "entry": "matmul",
         "signature": "signature.json",
-        "target": "tpu7x",
-        "tpu-out": f"{name}.tpu",
-        "cpu-out": f"{name}.cpu",
+        "platform": "tpu",
+        "device-kind": "TPU7x",
+        "device-out": f"{name}.device",
+        "judge-out": f"{name}.judge",
         "jaxpr-out": f"{name}.jaxpr",
         "operands-out": f"{name}.operands",
         "out": f"{name}.json",
@@ -39,7 +40,7 @@ def test_one_worker_gives_what_the_programs_give(worker: Any, lower: Lower, tmp_
             "output": "",
             "requestId": number,
         }
-        for kind in ("tpu", "cpu", "jaxpr", "json"):
+        for kind in ("device", "judge", "jaxpr", "json"):
             assert (tmp_path / f"w.{kind}").read_bytes() == (tmp_path / f"k.{kind}").read_bytes()
 
 

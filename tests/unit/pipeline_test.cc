@@ -78,7 +78,7 @@ TEST_CASE("a Glaucis config loads unchanged") {
   CHECK(pipeline.select.top_k == 2);
   CHECK(pipeline.session.max_iterations == 20);
   CHECK(pipeline.session.output_dir == "runs/my_kernel");
-  CHECK(pipeline.target == "tpu7x");
+  CHECK(pipeline.target->name == "tpu7x");
   CHECK(pipeline.notices.empty());
 }
 
@@ -222,9 +222,8 @@ TEST_CASE("a mistyped value says what was expected and what is there") {
             .starts_with("p.yaml:2:8: batch: expected a map, got '5'\n"));
   CHECK(error(kernel_line + "session: { max_iterations: 5000 }\n")
             .starts_with("p.yaml:2:28: session.max_iterations: expected at most 1000, got 5000\n"));
-  CHECK(
-      error(kernel_line + "target: tpu7\n")
-          .starts_with("p.yaml:2:9: target: expected tpu7x, got 'tpu7', did you mean 'tpu7x'?\n"));
+  CHECK(error(kernel_line + "target: tpu7\n")
+            .starts_with("p.yaml:2:9: unknown target 'tpu7', did you mean 'tpu7x'?\n"));
   CHECK(error(kernel_line + "time: { kind: guessed }\n")
             .starts_with("p.yaml:2:15: time.kind: expected modelled or measured, got 'guessed'\n"));
   CHECK(error(kernel_line + "correctness: { rtol: .inf }\n")

@@ -344,7 +344,7 @@ TEST_CASE("a measured time is of a program beside the seed's, on one device at a
   std::vector<std::string> inputs;
   for (NodeId input : graph->edge(measure).explicit_inputs()) inputs.push_back(graph->path(input));
   CHECK(inputs == std::vector<std::string>{
-                      "w/round-1/v0001/big/cpu.program", "w/round-0/v0000/big/cpu.program",
+                      "w/round-1/v0001/big/judge.program", "w/round-0/v0000/big/judge.program",
                       "w/cases/big/signature.json", "w/cases/big/expected.npz",
                       "w/cases/big/tolerance.json", "w/secret", "w/round-1/v0001/gate-compile.json",
                       "w/round-1/v0001/race.json"});

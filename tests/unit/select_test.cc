@@ -328,14 +328,14 @@ const json variant_record_of_v0001 = {
 
 // The records of a variant that is ok, by "case/file".
 std::map<std::string, json> ok_records() {
-  return {{"a/lower.json", {{"verdict", "ok"}, {"programs", {{"tpu", {{"digest", "d1"}}}}}}},
+  return {{"a/lower.json", {{"verdict", "ok"}, {"programs", {{"device", {{"digest", "d1"}}}}}}},
           {"a/contract.json", {{"verdict", "ok"}}},
           {"c/contract.json", {{"verdict", "ok"}}},
           {"a/compile.json", {{"verdict", "ok"}}},
           {"a/facts.json", {{"verdict", "ok"}}},
           {"a/time.json", {{"verdict", "ok"}, {"kind", "modelled"}, {"seconds", 0.5}}},
           {"a/values.json", {{"verdict", "ok"}}},
-          {"c/lower.json", {{"verdict", "ok"}, {"programs", {{"tpu", {{"digest", "d2"}}}}}}},
+          {"c/lower.json", {{"verdict", "ok"}, {"programs", {{"device", {{"digest", "d2"}}}}}}},
           {"c/check.json", {{"verdict", "ok"}}},
           {"c/interpret.json", {{"verdict", "ok"}}}};
 }

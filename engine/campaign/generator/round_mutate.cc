@@ -359,6 +359,7 @@ void write_mutators(const CampaignShape& shape, int round, StepText& text) {
     add_history(edge, shape, round);
     if (!is_sweep) {
       add_cases(edge, shape);
+      tell_target(edge, *shape.pipeline.target);
       edge.set("depfile", folder + "/rewrite.d");
     }
     text.add(edge);

@@ -113,4 +113,9 @@ void write_task(const CampaignShape& shape, StepText& text) {
   text.add_phony("task", audits);
 }
 
+void tell_target(StepEdge& edge, const Target& target) {
+  edge.flag("platform", target.platform)
+      .flag("device-kind", path_word(std::string(target.device_kind)));
+}
+
 }  // namespace evolve

@@ -16,5 +16,7 @@ EdgeText normalise_edge(const std::string& subject, const std::string& from, con
                         const std::string& flags);
 // Returns flags for that edge, which keep the markers of the EVOLVE block.
 std::string marker_flags(const CampaignShape& shape);
+// Tells a step that traces candidates what device programs are lowered for.
+void tell_target(StepEdge& edge, const Target& target);
 
 }  // namespace evolve

@@ -12,9 +12,6 @@ namespace evolve {
 
 namespace {
 
-// The protocol of rules/steps/measure.py.
-constexpr const char* kProtocol = "cpu-abba-3";
-
 // One case of a variant, or of the XLA baseline.
 struct CaseOf {
   std::string id;      // "v0007", "xla"
@@ -25,7 +22,9 @@ struct CaseOf {
   [[nodiscard]] bool is_candidate() const { return id != "xla"; }
   [[nodiscard]] std::string subject() const { return id + " " + judged.name; }
   [[nodiscard]] std::string at() const { return folder + "/" + judged.name; }
-  [[nodiscard]] std::string file(const char* name) const { return at() + "/" + name; }
+  [[nodiscard]] std::string file(std::string_view name) const {
+    return fmt::format("{}/{}", at(), name);
+  }
   // A file of the case that all variants share.
   [[nodiscard]] std::string shared(const char* name) const {
     return fmt::format("$work/cases/{}/{}", judged.name, name);
@@ -35,14 +34,14 @@ struct CaseOf {
 class VariantWriter {
  public:
   VariantWriter(const CampaignShape& shape, StepText& text, VariantFiles& files)
-      : shape_(shape), text_(text), files_(files) {}
+      : shape_(shape), target_(*shape.pipeline.target), text_(text), files_(files) {}
 
   void write_case(const CaseOf& one) {
     write_lower(one);
     write_contract(one);
     if (one.judged.must_be_new) gave(FileKind::novelty, one);
     if (one.judged.is_check) {
-      write_judging(one, compared("check", one, checks_gate(one.folder), "program", "cpu.program"));
+      write_judging(one, compared("check", one, checks_gate(one.folder), "program", kJudgeProgram));
       write_judging(one,
                     compared("interpret", one, checks_gate(one.folder), "jaxpr", "jaxpr.json"));
     }
@@ -83,10 +82,10 @@ class VariantWriter {
         .set("depfile", one.file("lower.d"))
         .in("source", one.folder + "/canonical.py")
         .flag("entry", shape_.entry)
-        .in("signature", one.shared("signature.json"))
-        .flag("target", shape_.pipeline.target)
-        .out("tpu-out", one.file("tpu.program"))
-        .out("cpu-out", one.file("cpu.program"))
+        .in("signature", one.shared("signature.json"));
+    tell_target(edge, target_);
+    edge.out("device-out", one.file(kDeviceProgram))
+        .out("judge-out", one.file(kJudgeProgram))
         .out("jaxpr-out", one.file("jaxpr.json"))
         .out("operands-out", one.file("operands.json"))
         .out("out", one.file("lower.json"));
@@ -102,8 +101,8 @@ class VariantWriter {
     StepEdge edge("contract", one.subject());
     edge.set("report", one.file("contract.json"))
         .set("depfile", one.file("contract.d"))
-        .in("tpu", one.file("tpu.program"))
-        .in("cpu", one.file("cpu.program"))
+        .in("device-program", one.file(kDeviceProgram))
+        .in("judge-program", one.file(kJudgeProgram))
         .in("jaxpr", one.file("jaxpr.json"))
         .in("signature", one.shared("signature.json"))
         .in("terms", one.shared("terms.json"))
@@ -121,7 +120,7 @@ class VariantWriter {
   // Returns the start of a judging edge: a program of the variant, the gate before the step, and
   // the files with which the program is compared.
   static StepEdge compared(const char* step, const CaseOf& one, const std::string& gate,
-                           const char* flag, const char* program) {
+                           const char* flag, std::string_view program) {
     StepEdge edge(step, one.subject());
     edge.in(flag, one.file(program))
         .in("gate", gate)
@@ -174,10 +173,10 @@ class VariantWriter {
     StepEdge edge("compile", one.subject());
     edge.set("report", one.file("compile.json"))
         .set("depfile", one.file("compile.d"))
-        .in("program", one.file("tpu.program"))
-        .flag("target", shape_.pipeline.target)
+        .in("program", one.file(kDeviceProgram))
+        .flag("topology", target_.topology)
         .out("out", one.file("compile.json"))
-        .out("dumps", one.file("dumps.tar.gz"));
+        .out("dumps", one.file(target_.dumps));
     if (!shape_.pipeline.compile.flags.empty()) edge.flag("flags", compile_flags());
     if (one.is_candidate()) edge.in("gate", compile_gate(one.folder));
     text_.add(edge);
@@ -188,8 +187,8 @@ class VariantWriter {
     StepEdge edge(step, one.subject());
     edge.flags_in("given")
         .in_variable("compiled", one.file("compile.json"))
-        .in_variable("dumps", one.file("dumps.tar.gz"))
-        .set("target", shape_.pipeline.target);
+        .in_variable("dumps", one.file(target_.dumps))
+        .set("target", std::string(target_.model));
     if (one.is_candidate()) edge.in("operands", one.file("operands.json"));
     if (!shape_.files.constants.empty()) edge.in("constants", shape_.files.constants);
     return edge;
@@ -248,19 +247,21 @@ class VariantWriter {
   // Adds the edge that measures a variant's program next to the seed's. Only one such edge runs at
   // a time.
   void write_measure(const CaseOf& one, const Measurement& wanted) {
-    const std::string program = one.file("cpu.program");
-    const std::string anchor = fmt::format("{}/{}/cpu.program", seed_folder(), one.judged.name);
+    const std::string program = one.file(kJudgeProgram);
+    const std::string anchor =
+        fmt::format("{}/{}/{}", seed_folder(), one.judged.name, kJudgeProgram);
+    const Measured& how = target_.measured(shape_.pipeline.time.device);
     StepEdge edge("measure", one.subject() + wanted.suffix);
     edge.set("class", "measured")
         .set("device_kind", "$device_kind")
-        .set("protocol", kProtocol)
-        .set("device", "cpu 1")
+        .set("protocol", std::string(how.protocol))
+        .set("device", fmt::format("{} 1", how.device))
         .set("depfile", fmt::format("{}/{}.d", one.at(), wanted.file))
         .in("program", program);
     // A file is an input only once.
     anchor == program ? edge.flag("anchor", anchor) : edge.in("anchor", anchor);
     edge.flag("device", "$device_kind")
-        .flag("protocol", kProtocol)
+        .flag("protocol", how.protocol)
         .flag("processes", wanted.effort.processes)
         .flag("runs", wanted.effort.runs)
         .flag("seconds", fmt::format("{:.3g}", wanted.effort.seconds))
@@ -275,6 +276,7 @@ class VariantWriter {
   }
 
   const CampaignShape& shape_;
+  const Target& target_;
   StepText& text_;
   VariantFiles& files_;
 };

@@ -1,7 +1,6 @@
 #include "engine/campaign/generator/variant_files.h"
 
 #include <algorithm>
-#include <string_view>
 
 namespace evolve {
 

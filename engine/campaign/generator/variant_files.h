@@ -3,9 +3,18 @@
 
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace evolve {
+
+// The names of a variant's programs for a case: what the target runs, and what the judge runs on
+// the CPU.
+constexpr std::string_view kDeviceProgram = "device.program";
+constexpr std::string_view kJudgeProgram = "judge.program";
+
+// The name of the device's program in rounds that earlier versions recorded.
+constexpr std::string_view kOldDeviceProgram = "tpu.program";
 
 enum class FileKind {
   record,     // variant.json

@@ -373,7 +373,7 @@ Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseReco
     TRY_ASSIGN(auto record, load(case_name, file));
     std::string verdict = text_of(record, "verdict");
     if (verdict == "ok") {
-      const json& program = member(member(member(record, "programs"), "tpu"), "digest");
+      const json& program = device_program_of(record);
       if (program.is_string()) out.programs[case_name] = program.get<std::string>();
       const json& modelled = member(member(record, "modelled"), "seconds");
       if (step == "analyze" && out.cell.empty()) out.cell = cell_of(record);
