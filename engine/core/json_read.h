@@ -30,7 +30,7 @@ inline const nlohmann::json& member(const nlohmann::json& object, const std::str
 
 // Returns the value at a place like "/status/phase" ('/' in a name is "~1", RFC 6901). Null: the
 // value, or anything on the way, is missing.
-inline const nlohmann::json& value_at(const nlohmann::json& object, const std::string& place) {
+inline const nlohmann::json& at_place(const nlohmann::json& object, const std::string& place) {
   static const nlohmann::json kNull;
   const nlohmann::json::json_pointer pointer(place);
   return object.contains(pointer) ? object.at(pointer) : kNull;
@@ -41,6 +41,9 @@ inline std::string text_in(const nlohmann::json& value) {
 }
 inline std::string text_at(const nlohmann::json& object, const std::string& key) {
   return text_in(member(object, key));
+}
+inline std::string text_at_place(const nlohmann::json& object, const std::string& place) {
+  return text_in(at_place(object, place));
 }
 
 // Returns a number; 0: the value is none.

@@ -2,8 +2,8 @@
 // their cost.
 #include "engine/search/history/novelty.h"
 
+#include "engine/core/json_read.h"
 #include "engine/core/outside_json.h"
-#include "engine/search/member.h"
 #include "engine/steps/step.h"
 #include "engine/steps/variant.h"
 
@@ -81,8 +81,7 @@ class Novelty {
     search::Sketched out = {core.id, core.round, core.parameters, "", {}};
     for (const search::BenchCase& one : benches_) {
       TRY_ASSIGN(auto report, steps::read_json(fmt::format("{}/{}/lower.json", folder, one.name)));
-      const json& digest =
-          search::member(search::member(search::member(report, "programs"), "tpu"), "digest");
+      const json& digest = member(member(member(report, "programs"), "tpu"), "digest");
       if (!digest.is_string()) return std::optional<search::Sketched>();
       TRY_ASSIGN(auto text, world::read_file(fmt::format("{}/{}/jaxpr.json", folder, one.name)));
       auto jaxpr = parse_outside(text);

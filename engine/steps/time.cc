@@ -22,7 +22,7 @@ Result<json> modelled_time(const json& record, const std::string& path) {
     return json{{"kind", "modelled"}, {"verdict", "not_reached"}};
   }
   // A number that is not finite is null in a file.
-  if (!(number_in(value_at(record, "/modelled/seconds")) > 0)) {
+  if (!(number_in(at_place(record, "/modelled/seconds")) > 0)) {
     return json{{"verdict", "rejected"},
                 {"kind", "suspicious"},
                 {"reason", "the model gives the program no time above 0"}};
