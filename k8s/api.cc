@@ -6,8 +6,8 @@
 #include <span>
 #include <utility>
 
+#include "engine/core/json_read.h"
 #include "engine/core/outside_json.h"
-#include "k8s/fields.h"
 
 namespace evolve::k8s {
 
@@ -23,7 +23,7 @@ constexpr int kUnauthorized = 401;
 }  // namespace
 
 std::string Answer::why() const {
-  const std::string message = text_field(body, "/message");
+  const std::string message = text_at_place(body, "/message");
   return message.empty() ? fmt::format("HTTP status {}", status) : message;
 }
 

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "k8s/fields.h"
+#include "engine/core/json_read.h"
 #include "k8s/sight.h"
 
 namespace evolve::k8s {
@@ -42,7 +42,7 @@ Result<OrderClaims::Outcome> OrderClaims::look(const std::string& order, const s
     return failed(fmt::format("configmap {}: {}", claim_name(order), there.why()));
   }
   const JobSight claim = job_sight(there.body);  // a ConfigMap has the same metadata
-  const std::string owner = text_field(there.body, "/data/job");
+  const std::string owner = text_at_place(there.body, "/data/job");
   if (owner == job) return Outcome{Kind::ours, ""};
   if (owner != finished || owner.empty()) {
     TRY_ASSIGN(auto is_there, has_job(owner));
@@ -59,13 +59,14 @@ Result<OrderClaims::Outcome> OrderClaims::look(const std::string& order, const s
     }
   }
   // The patch names the version that we saw, so of two processes that take the claim one fails.
-  TRY_ASSIGN(auto taken,
-             api_.patch(path_of(order),
-                        {{"metadata",
-                          {{"resourceVersion", text_field(there.body, "/metadata/resourceVersion")},
-                           {"ownerReferences", nullptr},
-                           {"labels", labels_}}},
-                         {"data", {{"job", job}, {"order", text}}}}));
+  TRY_ASSIGN(
+      auto taken,
+      api_.patch(path_of(order),
+                 {{"metadata",
+                   {{"resourceVersion", text_at_place(there.body, "/metadata/resourceVersion")},
+                    {"ownerReferences", nullptr},
+                    {"labels", labels_}}},
+                  {"data", {{"job", job}, {"order", text}}}}));
   if (!taken.is_success()) return Outcome{Kind::later, ""};
   orphaned_.erase(order);
   return Outcome{Kind::ours, ""};

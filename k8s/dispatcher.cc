@@ -6,9 +6,9 @@
 #include <ctime>
 #include <utility>
 
+#include "engine/core/json_read.h"
 #include "engine/core/sha256.h"
 #include "engine/graph/depfile.h"
-#include "k8s/fields.h"
 
 namespace evolve::k8s {
 
@@ -565,7 +565,7 @@ Status Dispatcher::clean_up(const std::string& path) {
   const std::string& own = settings_.labels.at(label::kSession);
   TRY_ASSIGN(auto list, api_.get(fmt::format("{}?labelSelector={}={}", path, label::kOwner,
                                              settings_.labels.at(label::kOwner))));
-  for (const json& object : field(list.body, "/items")) {
+  for (const json& object : at_place(list.body, "/items")) {
     const JobSight sight = job_sight(object);  // a ConfigMap has the same metadata
     if (sight.is_leaving || (sight.session != own && !settings_.is_dead(sight.session))) continue;
     TRY(api_.remove(path + "/" + sight.name));

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "k8s/fields.h"
+#include "engine/core/json_read.h"
 
 namespace evolve::k8s {
 
@@ -12,18 +12,18 @@ namespace {
 
 using nlohmann::json;
 
-// Reads a label. Labels have slashes in their names, so their names are no places for field().
+// Reads a label. Labels have slashes in their names, so their names are no places for at_place().
 std::string label_of(const json& object, const char* name) {
-  const json& labels = field(object, "/metadata/labels");
-  return labels.is_object() && labels.contains(name) ? text_field(labels[name], "") : "";
+  const json& labels = at_place(object, "/metadata/labels");
+  return text_at(labels, name);
 }
 
 // Returns the first condition of that type with that status ("True", "False"); null: there is no
 // such condition.
 const json& condition(const json& object, const char* type, const char* status) {
   static const json null;
-  for (const json& one : field(object, "/status/conditions")) {
-    if (text_field(one, "/type") == type && text_field(one, "/status") == status) return one;
+  for (const json& one : at_place(object, "/status/conditions")) {
+    if (text_at_place(one, "/type") == type && text_at_place(one, "/status") == status) return one;
   }
   return null;
 }
@@ -32,47 +32,48 @@ const json& condition(const json& object, const char* type, const char* status) 
 
 JobSight job_sight(const json& job) {
   JobSight out;
-  out.name = text_field(job, "/metadata/name");
-  out.uid = text_field(job, "/metadata/uid");
+  out.name = text_at_place(job, "/metadata/name");
+  out.uid = text_at_place(job, "/metadata/uid");
   out.owner = label_of(job, label::kOwner);
   out.session = label_of(job, label::kSession);
-  out.is_leaving = !text_field(job, "/metadata/deletionTimestamp").empty();
-  out.is_suspended = field(job, "/spec/suspend") == true;
+  out.is_leaving = !text_at_place(job, "/metadata/deletionTimestamp").empty();
+  out.is_suspended = at_place(job, "/spec/suspend") == true;
   out.is_complete = !condition(job, "Complete", "True").is_null();
   if (const json& failed = condition(job, "Failed", "True"); !failed.is_null()) {
     out.is_failed = true;
-    out.reason = text_field(failed, "/reason");
-    out.message = text_field(failed, "/message");
+    out.reason = text_at_place(failed, "/reason");
+    out.message = text_at_place(failed, "/message");
   }
   return out;
 }
 
 PodSight pod_sight(const json& pod) {
   PodSight out;
-  out.name = text_field(pod, "/metadata/name");
-  out.uid = text_field(pod, "/metadata/uid");
+  out.name = text_at_place(pod, "/metadata/name");
+  out.uid = text_at_place(pod, "/metadata/uid");
   out.job = label_of(pod, label::kJobName);
-  out.phase = text_field(pod, "/status/phase");
-  out.node = text_field(pod, "/spec/nodeName");
+  out.phase = text_at_place(pod, "/status/phase");
+  out.node = text_at_place(pod, "/spec/nodeName");
   if (const json& not_yet = condition(pod, "PodScheduled", "False"); !not_yet.is_null()) {
-    out.unschedulable = text_field(not_yet, "/message");
+    out.unschedulable = text_at_place(not_yet, "/message");
   }
   if (const json& disrupted = condition(pod, "DisruptionTarget", "True"); !disrupted.is_null()) {
-    out.disruption = text_field(disrupted, "/reason");
+    out.disruption = text_at_place(disrupted, "/reason");
   }
-  const std::string chips = text_field(pod, "/spec/containers/0/resources/limits/google.com~1tpu");
+  const std::string chips =
+      text_at_place(pod, "/spec/containers/0/resources/limits/google.com~1tpu");
   out.chips = std::atoi(chips.c_str());
-  const json& container = field(pod, "/status/containerStatuses/0/state");
-  out.waiting_reason = text_field(container, "/waiting/reason");
-  out.waiting_message = text_field(container, "/waiting/message");
-  out.started = text_field(container, "/running/startedAt");
-  if (const json& ended = field(container, "/terminated"); ended.is_object()) {
+  const json& container = at_place(pod, "/status/containerStatuses/0/state");
+  out.waiting_reason = text_at_place(container, "/waiting/reason");
+  out.waiting_message = text_at_place(container, "/waiting/message");
+  out.started = text_at_place(container, "/running/startedAt");
+  if (const json& ended = at_place(container, "/terminated"); ended.is_object()) {
     out.exit_code =
-        field(ended, "/exitCode").is_number() ? field(ended, "/exitCode").get<int>() : 0;
-    out.end_reason = text_field(ended, "/reason");
-    out.last_words = text_field(ended, "/message");
-    out.started = text_field(ended, "/startedAt");
-    out.finished = text_field(ended, "/finishedAt");
+        at_place(ended, "/exitCode").is_number() ? at_place(ended, "/exitCode").get<int>() : 0;
+    out.end_reason = text_at_place(ended, "/reason");
+    out.last_words = text_at_place(ended, "/message");
+    out.started = text_at_place(ended, "/startedAt");
+    out.finished = text_at_place(ended, "/finishedAt");
   }
   return out;
 }

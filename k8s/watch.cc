@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/core/json_read.h"
 #include "engine/core/outside_json.h"
-#include "k8s/fields.h"
 
 namespace evolve::k8s {
 
@@ -53,12 +53,12 @@ bool Watch::list() {
       sink_.trouble(answer ? answer->why() : answer.error().message);
       return false;
     }
-    for (const json& item : field(answer->body, "/items")) {
-      there.insert(text_field(item, "/metadata/name"));
+    for (const json& item : at_place(answer->body, "/items")) {
+      there.insert(text_at_place(item, "/metadata/name"));
       sink_.seen(item);
     }
-    version = text_field(answer->body, "/metadata/resourceVersion");
-    next = text_field(answer->body, "/metadata/continue");
+    version = text_at_place(answer->body, "/metadata/resourceVersion");
+    next = text_at_place(answer->body, "/metadata/continue");
   } while (!next.empty() && !is_stopped_);
   for (const std::string& name : known_) {
     if (!there.contains(name)) sink_.gone(name);
@@ -89,8 +89,8 @@ bool Watch::follow() {
 
 bool Watch::take(std::string_view line) {
   const json event = json_or_null(line);
-  const std::string type = text_field(event, "/type");
-  const json& object = field(event, "/object");
+  const std::string type = text_at_place(event, "/type");
+  const json& object = at_place(event, "/object");
   if (!object.is_object()) return !is_stopped_;
   if (type == "ERROR") {
     // The server has forgotten our place, or says why it cannot go on; a new list will show which.
@@ -99,8 +99,8 @@ bool Watch::take(std::string_view line) {
   }
   if (!has_heard_) sink_.trouble("");
   has_heard_ = true;
-  version_ = text_field(object, "/metadata/resourceVersion");
-  const std::string name = text_field(object, "/metadata/name");
+  version_ = text_at_place(object, "/metadata/resourceVersion");
+  const std::string name = text_at_place(object, "/metadata/name");
   if (type == "DELETED") {
     known_.erase(name);
     sink_.gone(name);

@@ -6,6 +6,7 @@
 
 #include "engine/core/outside_json.h"
 #include "engine/core/text/did_you_mean.h"
+#include "engine/ir/facts_json.h"
 #include "engine/search/variant.h"
 #include "engine/world/files.h"
 
@@ -27,6 +28,13 @@ std::optional<CaseTime> case_time(const Campaign& campaign, const std::string& v
   CaseTime out{line_member(time, "kind"), time["seconds"].get<double>(), std::nullopt};
   if (time.contains("cheaper_seconds")) out.cheaper = time["cheaper_seconds"].get<double>();
   return out;
+}
+
+std::optional<ir::Facts> case_facts(const Campaign& campaign, const std::string& variant,
+                                    const std::string& case_name) {
+  auto facts = ir::facts_from_json(
+      read_json(fmt::format("{}/{}/facts.json", campaign.folder_of(variant), case_name)));
+  return facts ? std::optional(*std::move(facts)) : std::nullopt;
 }
 
 nlohmann::json selection_of(const Campaign& campaign, int round) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/app/campaign.h"
+#include "engine/ir/facts.h"
 #include "engine/search/history/history.h"
 
 namespace evolve {
@@ -21,6 +22,11 @@ struct CaseTime {
 };
 std::optional<CaseTime> case_time(const Campaign& campaign, const std::string& variant,
                                   const std::string& case_name);
+
+// Returns the facts of a variant for one case. Nullopt: it has none, because it did not compile, or
+// the model cannot follow it.
+std::optional<ir::Facts> case_facts(const Campaign& campaign, const std::string& variant,
+                                    const std::string& case_name);
 
 // Returns the number of the last round that has a selection; 0: no round has one.
 int last_round(const Campaign& campaign);

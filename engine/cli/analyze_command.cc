@@ -14,9 +14,10 @@
 #include "engine/core/result.h"
 #include "engine/ir/compare.h"
 #include "engine/ir/facts.h"
-#include "engine/ir/page.h"
+#include "engine/ir/facts_json.h"
 #include "engine/report/analyze_text.h"
 #include "engine/report/device_trace_text.h"
+#include "engine/report/facts_page.h"
 #include "engine/report/output.h"
 #include "engine/world/files.h"
 
@@ -49,23 +50,23 @@ std::string main_kernel(const ir::ProgramRun& run) {
 }
 
 // Returns the facts of every program among the dumps of the paths.
-Result<json> facts_of(const AnalyzeCommand& command, const std::vector<std::string>& paths) {
+Result<std::vector<ir::Facts>> facts_of_all(const AnalyzeCommand& command,
+                                            const std::vector<std::string>& paths) {
   TRY_ASSIGN(auto device, read_device(command.device, command.constants));
   TRY_ASSIGN(auto input, read_operand_files(command.operands, command.operand));
   TRY_ASSIGN(auto programs, read_programs_of(paths));
-  json all = json::array();
+  std::vector<ir::Facts> all;
   for (const ReadProgram& program : programs) {
     if (!command.kernel.empty() && !program.has_kernel(command.kernel)) continue;
     auto run = ir::run_program(program.dumps, device, input);
     if (!run) return in_dump(run.error(), program.paths);
-    auto facts = ir::write_facts(*run, program.dumps, {command.flops, command.bytes}, device);
+    auto facts = ir::facts_of(*run, program.dumps, {command.flops, command.bytes}, device);
     if (!facts) return in_dump(facts.error(), program.paths);
     if (!command.html.empty()) {
       if (!all.empty())
         return bad_input("--html shows one program, there are several", "", "--kernel NAME");
       std::string title = command.kernel.empty() ? main_kernel(*run) : command.kernel;
-      auto status =
-          world::write_file_atomic(command.html, ir::write_page(*facts, *run, device, title));
+      auto status = world::write_file_atomic(command.html, facts_page(*facts, *run, device, title));
       if (!status) return std::move(status).error();
     }
     all.push_back(*std::move(facts));
@@ -77,21 +78,25 @@ Result<json> facts_of(const AnalyzeCommand& command, const std::vector<std::stri
                    "libtpu writes it with LIBTPU_INIT_ARGS=--xla_jf_dump_to=DIR");
 }
 
-Result<json> facts_of_one(const AnalyzeCommand& command, const std::string& path) {
+Result<ir::Facts> facts_of_one(const AnalyzeCommand& command, const std::string& path) {
   if (!find_traces(path).empty())
     return bad_input(fmt::format("{}: a trace: diff compares what the model says of dumps", path),
                      "", "evolve analyze shows traces, one or several");
   if (path.ends_with(".json")) {
-    auto facts = read_json_file(path);
-    if (!facts) return std::move(facts).error();
-    if (facts->is_object() && facts->contains("by_cause")) return facts;
-    return bad_input(fmt::format("{}: no facts of a program that was modelled", path));
+    TRY_ASSIGN(auto record, read_json_file(path));
+    if (!record.is_object() || !record.contains("by_cause"))
+      return bad_input(fmt::format("{}: no facts of a program that was modelled", path));
+    auto facts = ir::facts_from_json(record);
+    if (facts) return facts;
+    return bad_input(
+        fmt::format("facts are not of the known form: {}: {}", path, facts.error().message), "",
+        "'evolve analyze --json' writes them anew");
   }
-  TRY_ASSIGN(auto all, facts_of(command, {path}));
+  TRY_ASSIGN(auto all, facts_of_all(command, {path}));
   if (all.size() > 1)
     return bad_input(fmt::format("{}: {} programs are among the dumps", path, all.size()), "",
                      "--kernel NAME takes the one with this kernel");
-  return all.front();
+  return std::move(all.front());
 }
 
 // Returns a given option that is only for dumps; empty: no such option.
@@ -144,13 +149,15 @@ Status run_analyze(const AnalyzeCommand& command, bool json_wanted) {
     return bad_input(fmt::format("{} is for {}: {} is none", option,
                                  traces.empty() ? "traces" : "dumps", command.paths.front()));
   if (!traces.empty()) return analyze_traces(traces, command.trace, json_wanted);
-  TRY_ASSIGN(auto all, facts_of(command, command.paths));
+  TRY_ASSIGN(auto all, facts_of_all(command, command.paths));
   if (json_wanted) {
-    print_out(all.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+    json list = json::array();
+    for (const ir::Facts& facts : all) list.push_back(ir::to_json(facts));
+    print_out(list.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
     return {};
   }
   std::string text;
-  for (const json& facts : all) text += (text.empty() ? "" : "\n") + facts_text(facts);
+  for (const ir::Facts& facts : all) text += (text.empty() ? "" : "\n") + facts_text(facts);
   print_out(text);
   return {};
 }
@@ -160,9 +167,10 @@ Status run_analyze(const AnalyzeCommand& command, bool json_wanted) {
 Status run_analyze_diff(const AnalyzeCommand& command, bool json_wanted) {
   TRY_ASSIGN(auto before, facts_of_one(command, command.paths.front()));
   TRY_ASSIGN(auto after, facts_of_one(command, command.paths.back()));
-  TRY_ASSIGN(auto comparison, ir::compare_facts(before, after));
-  print_out(json_wanted ? comparison.dump(2, ' ', false, json::error_handler_t::replace) + "\n"
-                        : comparison_text(comparison));
+  const ir::Comparison comparison = ir::compare_facts(before, after);
+  print_out(json_wanted
+                ? ir::to_json(comparison).dump(2, ' ', false, json::error_handler_t::replace) + "\n"
+                : comparison_text(comparison));
   return {};
 }
 

@@ -117,16 +117,12 @@ json standing(const Campaign& campaign) {
     if (auto time =
             campaign.shape.files.xla.empty() ? std::nullopt : case_time(campaign, "xla", name))
       row["xla_seconds"] = time->seconds;
-    const json facts = read_json(fmt::format("{}/{}/facts.json", campaign.folder_of(seed), name));
-    const auto number = [&](const char* at) {
-      return facts.is_object() ? facts.value(json::json_pointer(at), 0.0) : 0.0;
-    };
-    row["roofline_share"] = number("/roofline/fraction_of_roofline");
-    row["mxu_share"] = number("/signals/hw_utilization/mxu_util_pct") / 100;
-    row["hbm_share"] = number("/signals/hbm_bandwidth_utilization_pct") / 100;
-    for (const char* key : {"bottleneck", "evidence"}) {
-      row[key] = facts.is_object() ? facts.value(key, "") : "";
-    }
+    const ir::Facts facts = case_facts(campaign, seed, name).value_or(ir::Facts{});
+    row["roofline_share"] = facts.roofline.fraction_of_roofline;
+    row["mxu_share"] = facts.signals.hw_utilization.mxu_util_pct / 100;
+    row["hbm_share"] = facts.signals.hbm_bandwidth_utilization_pct / 100;
+    row["bottleneck"] = facts.bottleneck;
+    row["evidence"] = facts.evidence;
     out.push_back(std::move(row));
   }
   return out;

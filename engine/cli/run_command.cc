@@ -31,9 +31,9 @@ namespace fs = std::filesystem;
 std::optional<double> roofline_of(const Campaign& campaign, const std::string& best) {
   std::optional<double> out;
   for (const std::string& name : campaign.shape.bench_cases) {
-    const json facts = read_json(fmt::format("{}/{}/facts.json", campaign.folder_of(best), name));
-    if (!facts.is_object() || !facts.contains("roofline")) return std::nullopt;
-    const double share = facts["roofline"].value("fraction_of_roofline", 0.0);
+    const auto facts = case_facts(campaign, best, name);
+    if (!facts) return std::nullopt;
+    const double share = facts->roofline.fraction_of_roofline;
     out = out ? std::min(*out, share) : share;
   }
   return out;

@@ -1,100 +1,66 @@
 #include "engine/ir/compare.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace evolve::ir {
 
 namespace {
 
-using nlohmann::json;
-
-json pair(const json& before, const json& after) {
-  return json::array({before, after});
-}
-
-void sort_by_change(json& list) {
-  std::stable_sort(list.begin(), list.end(), [](const json& a, const json& b) {
-    return std::fabs(a["difference"].get<double>()) > std::fabs(b["difference"].get<double>());
+template <class T>
+void sort_by_change(std::vector<T>& list) {
+  std::stable_sort(list.begin(), list.end(), [](const T& a, const T& b) {
+    return std::fabs(a.seconds.difference()) > std::fabs(b.seconds.difference());
   });
 }
 
-json causes(const json& before, const json& after) {
-  json out = json::array();
-  for (size_t i = 0; i < before.at("by_cause").size(); ++i) {
-    const json& a = before.at("by_cause").at(i);
-    const json& b = after.at("by_cause").at(i);
-    out.push_back({{"cause", a.at("cause").get<std::string>()},
-                   {"what", a.at("what").get<std::string>()},
-                   {"seconds", pair(a.at("seconds"), b.at("seconds"))},
-                   {"difference", b.at("seconds").get<double>() - a.at("seconds").get<double>()}});
+std::vector<CauseChange> causes(const Facts& before, const Facts& after) {
+  std::vector<CauseChange> out;
+  for (size_t i = 0; i < std::min(before.by_cause.size(), after.by_cause.size()); ++i) {
+    const CauseTime& a = before.by_cause[i];
+    out.push_back({a.cause, a.what, {a.seconds, after.by_cause[i].seconds}});
   }
   sort_by_change(out);
   return out;
 }
 
 // A module's name without the number that XLA gave it.
-std::string base_name(const json& kernel) {
-  auto name = kernel.at("name").get<std::string>();
-  return name.substr(0, name.rfind('.'));
+std::string base_name(const KernelFacts& kernel) {
+  return kernel.name.substr(0, kernel.name.rfind('.'));
 }
 
-json kernels(const json& before, const json& after) {
-  std::map<std::string, std::array<double, 2>> seconds;
-  size_t side = 0;
-  for (const json* facts : {&before, &after}) {
-    for (const json& kernel : facts->at("kernels")) {
-      seconds[base_name(kernel)][side] +=
-          kernel.at("seconds").get<double>() * kernel.at("times").get<double>();
-    }
-    ++side;
-  }
-  json out = json::array();
-  for (const auto& [name, both] : seconds)
-    out.push_back(
-        {{"name", name}, {"seconds", pair(both[0], both[1])}, {"difference", both[1] - both[0]}});
+std::vector<ModuleChange> kernels(const Facts& before, const Facts& after) {
+  std::map<std::string, Change> seconds;
+  for (const KernelFacts& kernel : before.kernels)
+    seconds[base_name(kernel)].before += kernel.all_seconds();
+  for (const KernelFacts& kernel : after.kernels)
+    seconds[base_name(kernel)].after += kernel.all_seconds();
+  std::vector<ModuleChange> out;
+  for (const auto& [name, change] : seconds) out.push_back({name, change});
   sort_by_change(out);
   return out;
 }
 
 // Returns how alike the work of two sections is, from 0 to 1: the sum, over the opcodes, of the
 // share that both have. A loop that does more of the same keeps its shares.
-double likeness(const json& a, const json& b) {
-  auto sum_of = [](const json& opcodes) {
+double likeness(const SectionWork& a, const SectionWork& b) {
+  auto sum_of = [](const std::map<std::string, uint64_t>& opcodes) {
     double sum = 0;
-    for (const auto& [name, times] : opcodes.items()) sum += times.get<double>();
+    for (const auto& [name, times] : opcodes) sum += static_cast<double>(times);
     return sum;
   };
-  double sum_a = sum_of(a.at("opcodes"));
-  double sum_b = sum_of(b.at("opcodes"));
+  double sum_a = sum_of(a.opcodes);
+  double sum_b = sum_of(b.opcodes);
   double common = 0;
-  for (const auto& [name, times] : a.at("opcodes").items()) {
-    auto other = b.at("opcodes").find(name);
-    if (other == b.at("opcodes").end()) continue;
-    common += std::min(times.get<double>() / sum_a, other->get<double>() / sum_b);
+  for (const auto& [name, times] : a.opcodes) {
+    auto other = b.opcodes.find(name);
+    if (other == b.opcodes.end()) continue;
+    common +=
+        std::min(static_cast<double>(times) / sum_a, static_cast<double>(other->second) / sum_b);
   }
   return common;
-}
-
-// Returns a section's place and work, of the known types. Throws json::exception if a type differs.
-json section_record(const json& section) {
-  auto whole = [](const json& number) { return number.get_ref<const json::number_unsigned_t&>(); };
-  json opcodes = json::object();
-  for (const auto& [name, times] : section.at("opcodes").items()) opcodes[name] = whole(times);
-  return {{"bundle", whole(section.at("bundle"))},
-          {"bundles", whole(section.at("bundles"))},
-          {"line", whole(section.at("line"))},
-          {"times", whole(section.at("times"))},
-          {"by_cause", section.at("by_cause").get<std::map<std::string, double>>()},
-          {"opcodes", opcodes},
-          {"source", section.at("source").get<std::vector<std::string>>()}};
 }
 
 // The pairs of sections that correspond, in the order of the text. They are the pairs that are most
@@ -102,7 +68,8 @@ json section_record(const json& section) {
 constexpr size_t kNoSection = SIZE_MAX;
 using SectionPairs = std::vector<std::pair<size_t, size_t>>;
 
-SectionPairs align(const json& before, const json& after) {
+SectionPairs align(const std::vector<SectionFacts>& before,
+                   const std::vector<SectionFacts>& after) {
   constexpr double kLeastLikeness = 0.3;
   // A kernel's facts have at most a hundred sections: each takes a hundredth of its time or more.
   constexpr size_t kMostSections = 1000;
@@ -135,58 +102,47 @@ SectionPairs align(const json& before, const json& after) {
 
 // Adds the sections of a kernel before and after, and an entry for the rest, so that all entries
 // add up to the whole.
-void add_sections(const json& before, const json& after, json& out) {
-  std::array<double, 2> elsewhere{};
-  auto side = [](const json& kernel, size_t index, double& rest) {
-    if (index == kNoSection) return std::pair(0.0, json());
-    const json& section = kernel.at("sections").at(index);
-    double seconds = section.at("seconds").get<double>() * kernel.at("times").get<double>();
+void add_sections(const KernelFacts& before, const KernelFacts& after,
+                  std::vector<SectionChange>& out) {
+  Change elsewhere = {before.all_seconds(), after.all_seconds()};
+  auto side = [](const KernelFacts& kernel, size_t index, double& seconds, double& rest) {
+    if (index == kNoSection) return std::optional<SectionWork>();
+    const SectionFacts& section = kernel.sections[index];
+    seconds = section.seconds * static_cast<double>(kernel.times);
     rest -= seconds;
-    return std::pair(seconds, section_record(section));
+    return std::optional<SectionWork>(section);
   };
-  auto whole = [](const json& kernel) {
-    return kernel.at("seconds").get<double>() * kernel.at("times").get<double>();
-  };
-  elsewhere = {whole(before), whole(after)};
-  auto add = [&](double from, double to, const json& a, const json& b) {
-    out.push_back({{"module", after.at("name").get<std::string>()},
-                   {"seconds", pair(from, to)},
-                   {"difference", to - from},
-                   {"sections", pair(a, b)}});
-  };
-  for (const auto& [i, j] : align(before.at("sections"), after.at("sections"))) {
-    auto [from, a] = side(before, i, elsewhere[0]);
-    auto [to, b] = side(after, j, elsewhere[1]);
-    add(from, to, a, b);
+  for (const auto& [i, j] : align(before.sections, after.sections)) {
+    SectionChange one{.module = after.name, .seconds = {}, .before = {}, .after = {}};
+    one.before = side(before, i, one.seconds.before, elsewhere.before);
+    one.after = side(after, j, one.seconds.after, elsewhere.after);
+    out.push_back(std::move(one));
   }
-  add(elsewhere[0], elsewhere[1], nullptr, nullptr);
+  out.push_back({after.name, elsewhere, {}, {}});
 }
 
 // Compares by section the modules that each program has once.
-json sections(const json& before, const json& after) {
-  std::map<std::string, std::array<std::vector<const json*>, 2>> modules;
-  size_t side = 0;
-  for (const json* facts : {&before, &after}) {
-    for (const json& kernel : facts->at("kernels"))
-      modules[base_name(kernel)].at(side).push_back(&kernel);
-    ++side;
-  }
-  json out = json::array();
+std::vector<SectionChange> sections(const Facts& before, const Facts& after) {
+  struct Modules {
+    std::vector<const KernelFacts*> before, after;
+  };
+  std::map<std::string, Modules> modules;
+  for (const KernelFacts& kernel : before.kernels)
+    modules[base_name(kernel)].before.push_back(&kernel);
+  for (const KernelFacts& kernel : after.kernels)
+    modules[base_name(kernel)].after.push_back(&kernel);
+  std::vector<SectionChange> out;
   for (const auto& [name, both] : modules) {
-    if (both[0].size() == 1 && both[1].size() == 1)
-      add_sections(*both[0].front(), *both[1].front(), out);
+    if (both.before.size() == 1 && both.after.size() == 1)
+      add_sections(*both.before.front(), *both.after.front(), out);
   }
   // The rest: modules of only one program, and modules that a program has more than once.
-  double from = before.at("seconds").get<double>();
-  double to = after.at("seconds").get<double>();
-  for (const json& one : out) {
-    from -= one["seconds"][0].get<double>();
-    to -= one["seconds"][1].get<double>();
+  Change rest = {before.seconds, after.seconds};
+  for (const SectionChange& one : out) {
+    rest.before -= one.seconds.before;
+    rest.after -= one.seconds.after;
   }
-  out.push_back({{"module", ""},
-                 {"seconds", pair(from, to)},
-                 {"difference", to - from},
-                 {"sections", pair(nullptr, nullptr)}});
+  out.push_back({"", rest, {}, {}});
   sort_by_change(out);
   return out;
 }
@@ -194,55 +150,59 @@ json sections(const json& before, const json& after) {
 struct Count {
   const char* what;
   const char* unit;
-  const char* pointer;  // into facts
+  std::optional<double> (*of)(const Facts&);
 };
 
+template <class Number>
+std::optional<double> as_double(const std::optional<Number>& number) {
+  return number ? std::optional(static_cast<double>(*number)) : std::nullopt;
+}
+std::optional<double> as_double(uint64_t number) {
+  return static_cast<double>(number);
+}
+
 constexpr std::array<Count, 13> kCounts = {{
-    {"loaded from HBM", "bytes", "/dma/load_bytes"},
-    {"stored to HBM", "bytes", "/dma/store_bytes"},
-    {"loads", "DMAs", "/dma/loads"},
-    {"stores", "DMAs", "/dma/stores"},
-    {"passes through loops", "passes", "/steps"},
-    {"matmuls", "instructions", "/matmuls"},
-    {"bundles executed", "bundles", "/bundles/executed"},
-    {"of those empty", "bundles", "/bundles/empty"},
-    {"bundles of the program", "bundles", "/bundles/static"},
-    {"registers spilled", "stores", "/spills/stores_executed"},
-    {"registers filled", "loads", "/spills/loads_executed"},
-    {"VMEM allocated", "bytes", "/vmem/allocated_bytes"},
-    {"of that for spills", "bytes", "/vmem/spilled_bytes"},
+    {"loaded from HBM", "bytes", [](const Facts& of) { return std::optional(of.dma.load_bytes); }},
+    {"stored to HBM", "bytes", [](const Facts& of) { return std::optional(of.dma.store_bytes); }},
+    {"loads", "DMAs", [](const Facts& of) { return as_double(of.dma.loads); }},
+    {"stores", "DMAs", [](const Facts& of) { return as_double(of.dma.stores); }},
+    {"passes through loops", "passes", [](const Facts& of) { return as_double(of.steps); }},
+    {"matmuls", "instructions", [](const Facts& of) { return as_double(of.matmuls); }},
+    {"bundles executed", "bundles", [](const Facts& of) { return as_double(of.bundles.executed); }},
+    {"of those empty", "bundles", [](const Facts& of) { return as_double(of.bundles.empty); }},
+    {"bundles of the program", "bundles",
+     [](const Facts& of) { return as_double(of.bundles.in_text); }},
+    {"registers spilled", "stores",
+     [](const Facts& of) { return as_double(of.spills.stores_executed); }},
+    {"registers filled", "loads",
+     [](const Facts& of) { return as_double(of.spills.loads_executed); }},
+    {"VMEM allocated", "bytes", [](const Facts& of) { return as_double(of.vmem.allocated_bytes); }},
+    {"of that for spills", "bytes",
+     [](const Facts& of) { return as_double(of.vmem.spilled_bytes); }},
 }};
 
-json counts(const json& before, const json& after) {
-  json out = json::array();
+std::vector<CountChange> counts(const Facts& before, const Facts& after) {
+  std::vector<CountChange> out;
   for (const Count& count : kCounts) {
-    json::json_pointer pointer(count.pointer);
-    auto a = before.at(pointer).get<double>();
-    auto b = after.at(pointer).get<double>();
-    if (a != b) out.push_back({{"what", count.what}, {"unit", count.unit}, {"values", pair(a, b)}});
+    const auto a = count.of(before);
+    const auto b = count.of(after);
+    if (a && b && *a != *b) out.push_back({count.what, count.unit, *a, *b});
   }
   return out;
 }
 
 }  // namespace
 
-Result<json> compare_facts(const json& before, const json& after) {
-  try {
-    auto a = before.at("seconds").get<double>();
-    auto b = after.at("seconds").get<double>();
-    return json{{"targets", pair(before.at("target").get<std::string>(),
-                                 after.at("target").get<std::string>())},
-                {"seconds", pair(a, b)},
-                {"difference", b - a},
-                {"is_tie", std::fabs(b - a) < kTie * std::max(a, b)},
-                {"by_cause", causes(before, after)},
-                {"kernels", kernels(before, after)},
-                {"sections", sections(before, after)},
-                {"counts", counts(before, after)}};
-  } catch (const json::exception& error) {
-    return bad_input(fmt::format("facts are not of the known form: {}", error.what()), "",
-                     "'evolve analyze --json' writes them anew");
-  }
+Comparison compare_facts(const Facts& before, const Facts& after) {
+  Comparison out;
+  out.targets = {before.target, after.target};
+  out.seconds = {before.seconds, after.seconds};
+  out.is_tie = std::fabs(out.seconds.difference()) < kTie * std::max(before.seconds, after.seconds);
+  out.by_cause = causes(before, after);
+  out.kernels = kernels(before, after);
+  out.sections = sections(before, after);
+  out.counts = counts(before, after);
+  return out;
 }
 
 }  // namespace evolve::ir

@@ -1,29 +1,64 @@
 // The comparison of two programs' facts: what changed from one to the other.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
 
-#include "engine/core/result.h"
+#include "engine/ir/facts.h"
 
 namespace evolve::ir {
 
 // Differences below this share of the time are ties: the model does not order what lies closer.
 constexpr double kTie = 0.03;
 
-// Compares two programs. Both arguments are facts, as write_facts gives them. The result:
-//   targets      [before, after]
-//   seconds      [before, after], modelled
-//   is_tie       whether the model cannot order the two programs
-//   by_cause     a list: cause, what, seconds [before, after], difference. The entries add up to
-//                the whole; the largest change comes first
-//   kernels      a list like by_cause, by the kernel's name without its number: name, seconds,
-//                difference
-//   counts       a list of what else changed: what, unit, values [before, after]
-//   sections     a list: module, seconds, difference, sections [before, after] as in facts; null:
-//                there is no such section. It has the modules that each program has once. An entry
-//                with both null holds all other sections of the module, or, for the module "", all
-//                other modules
-// Bad input: facts of another form.
-Result<nlohmann::json> compare_facts(const nlohmann::json& before, const nlohmann::json& after);
+// Seconds of the first program and of the second.
+struct Change {
+  double before = 0;
+  double after = 0;
+  [[nodiscard]] double difference() const { return after - before; }
+};
+
+struct CauseChange {
+  std::string cause;
+  std::string what;  // in words
+  Change seconds;
+};
+
+struct ModuleChange {
+  std::string name;  // without the number that XLA gave it
+  Change seconds;
+};
+
+// Sections that correspond. Nullopt: there is no such section. If there are neither, these are all
+// other sections of the module, or, for the module "", all other modules.
+struct SectionChange {
+  std::string module;
+  Change seconds;
+  std::optional<SectionWork> before;
+  std::optional<SectionWork> after;
+};
+
+struct CountChange {
+  std::string what;
+  std::string unit;
+  double before = 0;
+  double after = 0;
+};
+
+// The entries of each list of seconds add up to the whole; the largest change comes first.
+struct Comparison {
+  std::array<std::string, 2> targets;
+  Change seconds;       // modelled
+  bool is_tie = false;  // the model cannot order the two programs
+  std::vector<CauseChange> by_cause;
+  std::vector<ModuleChange> kernels;
+  std::vector<SectionChange> sections;  // of modules that each program has once
+  std::vector<CountChange> counts;      // what else changed
+};
+
+// Compares two programs. What only one of them tells is left out.
+Comparison compare_facts(const Facts& before, const Facts& after);
 
 }  // namespace evolve::ir

@@ -13,8 +13,6 @@ namespace evolve::ir {
 
 namespace {
 
-using nlohmann::json;
-
 constexpr const char* kFingerprints = "TLP/all-fingerprints.txt";
 constexpr const char* kProfile = "TLP/hlo-static-bundle-profile.txt";
 
@@ -23,34 +21,38 @@ const std::string* find_dump(const Dumps& dumps, const std::string& name) {
   return found == dumps.end() ? nullptr : &found->second;
 }
 
-json allocations_json(const LloPass& pass, const std::unordered_map<uint32_t, LiveRange>& ranges) {
-  json out = json::array();
+std::vector<AllocationFacts> allocations_of(const LloPass& pass,
+                                            const std::unordered_map<uint32_t, LiveRange>& ranges) {
+  std::vector<AllocationFacts> out;
   for (const LloAllocation& one : pass.allocations) {
-    json facts = {{"space", one.space}, {"bytes", one.bytes},    {"shape", one.shape},
-                  {"tag", one.tag},     {"spill", one.is_spill}, {"line", one.line}};
-    if (one.offset) facts["offset"] = *one.offset;
-    if (one.is_fixed) facts["fixed"] = true;
+    AllocationFacts facts{.space = one.space,
+                          .bytes = one.bytes,
+                          .offset = one.offset,
+                          .shape = one.shape,
+                          .tag = one.tag,
+                          .is_spill = one.is_spill,
+                          .is_fixed = one.is_fixed,
+                          .live = {},
+                          .line = one.line};
     auto range = ranges.find(pass.regions[one.region].number);
-    if (range != ranges.end()) facts["live"] = {range->second.first, range->second.last};
+    if (range != ranges.end()) facts.live = {range->second.first, range->second.last};
     out.push_back(std::move(facts));
   }
   return out;
 }
 
-json memory_json(const LloPass& pass) {
-  json out = json::object();
+std::map<std::string, MemoryUse> memory_of(const LloPass& pass) {
+  std::map<std::string, MemoryUse> out;
   for (const std::string& space : pass.spaces) {
     SpaceUse use = space_use(pass, space);
-    if (use.bytes == 0) continue;
-    out[space] = {{"bytes", use.bytes},
-                  {"peak_live_bytes", use.peak_bytes},
-                  {"spilled_bytes", use.spilled_bytes}};
+    if (use.bytes > 0) out[space] = {use.bytes, use.peak_bytes, use.spilled_bytes};
   }
   return out;
 }
 
 // Counts how often each opcode is in the text.
-json counts_json(const LloPass& pass, const std::vector<LloInstruction>& instructions) {
+std::map<std::string, uint64_t> counts_of(const LloPass& pass,
+                                          const std::vector<LloInstruction>& instructions) {
   std::map<std::string, uint64_t> counts;
   for (const LloInstruction& one : instructions) ++counts[pass.opcodes[one.opcode]];
   return counts;
@@ -59,9 +61,8 @@ json counts_json(const LloPass& pass, const std::vector<LloInstruction>& instruc
 // Adds what an LLO pass says, with live ranges from the module's schedule. The fingerprint, if it
 // is known, says how many instructions and allocations the pass has. Bad input: the pass has
 // others.
-Status add_llo(json& facts, const std::string& module, const Fingerprint* fingerprint,
-               const Dumps& dumps) {
-  std::string name = module + "/" + std::string(kLloPass);
+Status add_llo(KernelFacts& facts, const Fingerprint* fingerprint, const Dumps& dumps) {
+  std::string name = facts.name + "/" + std::string(kLloPass);
   const std::string* text = find_dump(dumps, name);
   if (text == nullptr) return {};
   TRY_ASSIGN(auto pass, read_llo(*text, name));
@@ -71,33 +72,31 @@ Status add_llo(json& facts, const std::string& module, const Fingerprint* finger
     return bad_input(fmt::format(
         "{}: it has {} instructions and {} allocations, by its fingerprint {} and {}", name,
         pass.count, pass.allocations.size(), fingerprint->instructions, fingerprint->allocations));
-  std::string schedule_name = module + "/packed-bundles-post-ra.txt";
+  std::string schedule_name = facts.name + "/packed-bundles-post-ra.txt";
   const std::string* schedule = find_dump(dumps, schedule_name);
   std::unordered_map<uint32_t, LiveRange> ranges;
   if (schedule != nullptr) ranges = live_ranges(*schedule);
-  facts["allocations"] = allocations_json(pass, ranges);
-  facts["memory"] = memory_json(pass);
-  facts["static_counts"] = {{"transfers", counts_json(pass, pass.transfers)},
-                            {"waits", counts_json(pass, pass.waits)},
-                            {"spills", counts_json(pass, pass.spills)},
-                            {"fills", counts_json(pass, pass.fills)}};
-  facts["sources"]["allocations"] = {{"file", name}};
-  facts["sources"]["memory"] = {{"file", name}};
-  facts["sources"]["static_counts"] = {{"file", name}};
-  if (!ranges.empty()) facts["sources"]["live"] = {{"file", schedule_name}};
+  facts.allocations = allocations_of(pass, ranges);
+  facts.memory = memory_of(pass);
+  facts.static_counts = {.transfers = counts_of(pass, pass.transfers),
+                         .waits = counts_of(pass, pass.waits),
+                         .spills = counts_of(pass, pass.spills),
+                         .fills = counts_of(pass, pass.fills)};
+  for (const char* fact : {"allocations", "memory", "static_counts"})
+    facts.sources[fact] = {name, {}};
+  if (!ranges.empty()) facts.sources["live"] = {schedule_name, {}};
   return {};
 }
 
-Status add_utilisation(json& facts, const std::string& module, const Dumps& dumps) {
-  std::string name = module + "/" + std::string(kUtilisationDump);
+Status add_utilisation(KernelFacts& facts, const Dumps& dumps) {
+  std::string name = facts.name + "/" + std::string(kUtilisationDump);
   const std::string* text = find_dump(dumps, name);
   if (text == nullptr) return {};
   TRY_ASSIGN(auto read, read_utilisation(*text, name));
-  json units = json::object();
+  auto& units = facts.static_utilisation.emplace();
   for (const UnitUse& unit : read.units)
-    units[unit.unit] = {{"used", unit.used}, {"available", unit.capacity * read.bundles}};
-  facts["static_utilisation"] = std::move(units);
-  facts["sources"]["static_utilisation"] = {{"file", name}, {"line", read.line}};
+    units[unit.unit] = {unit.used, unit.capacity * read.bundles};
+  facts.sources["static_utilisation"] = {name, read.line};
   return {};
 }
 
@@ -120,23 +119,21 @@ StaticFacts::StaticFacts(const Dumps& dumps, std::vector<std::string>& unread) {
   }
 }
 
-void StaticFacts::add_to(json& facts, const std::string& module, const Dumps& dumps,
+void StaticFacts::add_to(KernelFacts& facts, const Dumps& dumps,
                          std::vector<std::string>& unread) const {
-  auto known = fingerprints_.find(module);
+  auto known = fingerprints_.find(facts.name);
   const Fingerprint* fingerprint = known == fingerprints_.end() ? nullptr : &known->second;
   if (fingerprint != nullptr) {
-    facts["fingerprint"] = fingerprint->text;
-    facts["sources"]["fingerprint"] = {{"file", kFingerprints}, {"line", fingerprint->line}};
+    facts.fingerprint = fingerprint->text;
+    facts.sources["fingerprint"] = {kFingerprints, fingerprint->line};
   }
-  if (auto found = profiles_.find(module); found != profiles_.end()) {
-    json counters = json::object();
+  if (auto found = profiles_.find(facts.name); found != profiles_.end()) {
+    auto& counters = facts.bundle_profile.emplace();
     for (const ProfileCounter& one : found->second.counters)
-      counters[one.name] = {{"used", one.used}, {"available", one.available}};
-    facts["bundle_profile"] = std::move(counters);
-    facts["sources"]["bundle_profile"] = {{"file", kProfile}, {"line", found->second.line}};
+      counters[one.name] = {one.used, one.available};
+    facts.sources["bundle_profile"] = {kProfile, found->second.line};
   }
-  for (const Status& status :
-       {add_llo(facts, module, fingerprint, dumps), add_utilisation(facts, module, dumps)}) {
+  for (const Status& status : {add_llo(facts, fingerprint, dumps), add_utilisation(facts, dumps)}) {
     if (!status) unread.push_back(status.error().message);
   }
 }

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/core/json_read.h"
 #include "engine/llm/config.h"
-#include "engine/llm/members.h"
 #include "engine/llm/record.h"
 #include "engine/llm/reply.h"
 #include "engine/search/proposal/mutation.h"
@@ -14,7 +14,6 @@ namespace evolve::llm {
 namespace {
 
 using nlohmann::json;
-using search::member;
 
 search::Point parameters_of(const std::string& kernel, const json& spec) {
   std::vector<std::string> names;

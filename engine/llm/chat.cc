@@ -5,17 +5,16 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/core/json_read.h"
 #include "engine/core/outside_json.h"
 #include "engine/core/text/lines.h"
 #include "engine/core/text/plain_text.h"
-#include "engine/llm/members.h"
 
 namespace evolve::llm {
 
 namespace {
 
 using nlohmann::json;
-using search::member;
 
 constexpr const char* kAnthropicVersion = "2023-06-01";
 constexpr size_t kMostErrorBytes = 500;  // of a server's message
@@ -26,7 +25,7 @@ std::string dump(const json& value) {
 
 // The text of a content, which is a string, or a list of parts with or without text.
 std::string content_of(const json& content) {
-  if (!content.is_array()) return text_of(content);
+  if (!content.is_array()) return text_in(content);
   std::string out;
   for (const json& part : content) {
     const std::string type = text_at(part, "type");
@@ -64,7 +63,7 @@ json body_of(const ChatRequest& request) {
 // code, or by its type. Unknown errors may pass.
 Cause cause_of_error(const json& error) {
   const json& code = member(error, "code");
-  const std::string digits = code.is_number_integer() ? code.dump() : text_of(code);
+  const std::string digits = code.is_number_integer() ? code.dump() : text_in(code);
   constexpr size_t kDigits = 3;
   const bool is_status =
       digits.size() == kDigits &&
@@ -81,7 +80,7 @@ Cause cause_of_error(const json& error) {
 // The message of an error object, in any of the forms in use; empty: no message.
 std::string message_of(const json& body) {
   const json& error = member(body, "error");
-  if (error.is_string()) return text_of(error);
+  if (error.is_string()) return text_in(error);
   std::string message = text_at(error, "message");
   if (message.empty()) message = text_at(body, "message");
   if (message.empty()) message = text_at(body, "detail");
@@ -299,13 +298,13 @@ void ReplyReader::take_openai(const json& event) {
 void ReplyReader::take_anthropic(const json& event) {
   const std::string type = text_at(event, "type");
   if (type == "message_start") {
-    reply_.model = text_of(member(member(event, "message"), "model"));
+    reply_.model = text_in(member(member(event, "message"), "model"));
     take_usage(member(member(event, "message"), "usage"));
   } else if (type == "content_block_start") {
-    reply_.text += text_of(member(member(event, "content_block"), "text"));
+    reply_.text += text_in(member(member(event, "content_block"), "text"));
   } else if (type == "content_block_delta") {
     // The deltas of thinking and of tools have no "text".
-    reply_.text += text_of(member(member(event, "delta"), "text"));
+    reply_.text += text_in(member(member(event, "delta"), "text"));
   } else if (type == "message_delta") {
     take_finish(member(member(event, "delta"), "stop_reason"));
     take_usage(member(event, "usage"));
@@ -315,7 +314,7 @@ void ReplyReader::take_anthropic(const json& event) {
 }
 
 void ReplyReader::take_finish(const json& reason) {
-  const std::string name = text_of(reason);
+  const std::string name = text_in(reason);
   if (name.empty()) return;
   is_finished_ = true;
   reply_.finish = Finish::other;

@@ -9,8 +9,8 @@
 #include <map>
 #include <set>
 
+#include "engine/core/json_read.h"
 #include "engine/core/text/did_you_mean.h"
-#include "engine/llm/members.h"
 
 namespace evolve::llm {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "engine/llm/members.h"
+#include "engine/core/json_read.h"
 
 namespace evolve::llm {
 

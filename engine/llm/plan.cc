@@ -1,6 +1,6 @@
 #include "engine/llm/plan.h"
 
-#include "engine/llm/members.h"
+#include "engine/core/json_read.h"
 #include "engine/llm/record.h"
 #include "engine/llm/reply.h"
 

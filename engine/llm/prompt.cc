@@ -55,7 +55,7 @@ Choice choose(const PromptRequest& request) {
   } else if (out.mode == Mode::repair && !request.rejected.id.empty()) {
     out.material.parent = request.rejected;
     // The evidence is the parent's, and says nothing of the rejected variant.
-    if (out.material.evidence.is_object()) out.material.evidence.erase("cases");
+    out.material.evidence.cases.clear();
     out.parents.insert(out.parents.begin(), request.rejected.id);
   }
   return out;

@@ -31,8 +31,8 @@ struct Templates {
 
 struct PromptRequest {
   Config config;
-  nlohmann::json spec;
-  nlohmann::json evidence;
+  SpecText spec;
+  CompilerEvidence evidence;
   History history;
   Source parent, second_parent;
   search::Lessons lessons;

@@ -1,14 +1,13 @@
 #include "engine/llm/record.h"
 
 #include "engine/core/digest.h"
-#include "engine/llm/members.h"
+#include "engine/core/json_read.h"
 
 namespace evolve::llm {
 
 namespace {
 
 using nlohmann::json;
-using search::member;
 
 json tokens_record(const ChatRequest& request, const Reply& reply) {
   size_t asked = request.system.size();

@@ -5,17 +5,16 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/core/json_read.h"
 #include "engine/core/text/lines.h"
 #include "engine/core/text/plain_text.h"
 #include "engine/llm/fences.h"
-#include "engine/llm/members.h"
 
 namespace evolve::llm {
 
 namespace {
 
 using nlohmann::json;
-using search::member;
 
 constexpr size_t kMostEntries = 100;     // of a slot, whatever the budget
 constexpr size_t kMostEntryBytes = 600;  // of an entry on one line
@@ -32,28 +31,21 @@ std::string entry_line(std::string_view text) {
   return one_line(text, kMostEntryBytes);
 }
 
-std::string tensor_words(const json& spec, const char* list) {
+std::string tensor_words(const std::vector<SpecText::Tensor>& tensors) {
   std::vector<std::string> out;
-  for (const json& one : list_at(spec, list)) {
-    std::vector<std::string> shape;
-    for (const json& size : list_at(one, "shape")) shape.push_back(words_in(size));
-    out.push_back(fmt::format("{} {}[{}]", words_in(member(one, "name")),
-                              words_in(member(one, "dtype")), fmt::join(shape, ", ")));
-  }
+  for (const SpecText::Tensor& one : tensors)
+    out.push_back(fmt::format("{} {}[{}]", one.name, one.dtype, fmt::join(one.shape, ", ")));
   return fmt::format("{}", fmt::join(out, "; "));
 }
 
-std::string task_of(const json& spec) {
-  const std::string entry = words_in(member(spec, "entry"));
-  std::string out = fmt::format("Kernel `{}`: {}\n", words_in(member(spec, "name")),
-                                words_in(member(spec, "formula")));
-  out += fmt::format("The file exports `{}`, which takes the inputs in this order.\n", entry);
-  out += fmt::format("Inputs: {}.\nOutputs: {}.", tensor_words(spec, "inputs"),
-                     tensor_words(spec, "outputs"));
-  const std::vector<std::string> names = texts_at(spec, "gradients");
-  if (!names.empty()) {
+std::string task_of(const SpecText& spec) {
+  std::string out = fmt::format("Kernel `{}`: {}\n", spec.name, spec.formula);
+  out += fmt::format("The file exports `{}`, which takes the inputs in this order.\n", spec.entry);
+  out += fmt::format("Inputs: {}.\nOutputs: {}.", tensor_words(spec.inputs),
+                     tensor_words(spec.outputs));
+  if (!spec.gradients.empty()) {
     out += fmt::format("\nIt is differentiated by: {}. Gradients are judged and timed, too.",
-                       fmt::join(names, ", "));
+                       fmt::join(spec.gradients, ", "));
   }
   return out;
 }
@@ -67,8 +59,7 @@ std::string plan_format(Mode mode) {
   return out + "When it is accepted, you are asked for the code.";
 }
 
-std::string format_of(Mode mode, const json& spec) {
-  const std::string entry = words_in(member(spec, "entry"));
+std::string format_of(Mode mode, const SpecText& spec) {
   std::string out = "Begin with one line `<plan>…</plan>`: what you change, and why it is faster. ";
   if (mode == Mode::diff) {
     out +=
@@ -83,7 +74,7 @@ std::string format_of(Mode mode, const json& spec) {
         "Then give one fenced block, ```python … ```, and no other: all that stands between the "
         "lines `# EVOLVE-BLOCK-START` and `# EVOLVE-BLOCK-END`, in full, with nothing left out. It "
         "defines `{}`.",
-        entry);
+        spec.entry);
   }
   return out +
          "\nText outside of the EVOLVE block stays as it is. End with up to three lines "
@@ -169,46 +160,32 @@ std::vector<std::string> learnings_of(const Material& material) {
   return out;
 }
 
-std::string percent(const json& share) {
-  return share.is_number() ? fmt::format("{:.0f} %", 100 * share.get<double>()) : "?";
+std::string percent(const std::optional<double>& share) {
+  return share ? fmt::format("{:.0f} %", 100 * *share) : "?";
 }
 
-// The step analyze's facts of a case (facts.json), in words.
-std::string facts_words(const std::string& name, const json& facts) {
+// What the compiler made of a case, in words.
+std::string case_words(const std::string& name, const CaseEvidence& of) {
   std::string out = name + ": ";
-  const json& seconds = member(member(facts, "modelled"), "seconds");
-  if (seconds.is_number())
-    out += fmt::format("modelled time {:.4g} ms", 1e3 * seconds.get<double>());
-  const json& cheaper = member(member(facts, "modelled"), "cheaper_seconds");
-  if (cheaper.is_number())
+  if (of.seconds) out += fmt::format("modelled time {:.4g} ms", 1e3 * *of.seconds);
+  if (of.cheaper_seconds)
     out += fmt::format(" ({:.4g} ms on the cheaper side of branches on data)",
-                       1e3 * cheaper.get<double>());
-  if (seconds.is_number()) out += "; ";
-  out += fmt::format("bottleneck {}: {}", words_in(member(facts, "bottleneck")),
-                     words_in(member(facts, "evidence")));
-  const json& prize = member(facts, "prize");
-  if (prize.is_object()) {
-    out += fmt::format("; {} shorter without: {}", percent(member(prize, "share")),
-                       words_in(member(prize, "what")));
-  }
-  const json& spills = member(member(facts, "spills"), "stores_executed");
-  if (spills.is_number()) out += fmt::format("; register spills {:.0f}", spills.get<double>());
-  const json& used = member(member(facts, "vmem"), "allocated_bytes");
-  const json& capacity = member(member(facts, "vmem"), "capacity_bytes");
-  if (used.is_number() && capacity.is_number()) {
-    out += fmt::format("; VMEM {:.1f} of {:.1f} MiB", used.get<double>() / (1 << 20),
-                       capacity.get<double>() / (1 << 20));
+                       1e3 * *of.cheaper_seconds);
+  if (of.seconds) out += "; ";
+  out += fmt::format("bottleneck {}: {}", of.bottleneck, of.evidence);
+  if (of.prize)
+    out += fmt::format("; {} shorter without: {}", percent(of.prize->share), of.prize->what);
+  if (of.spills) out += fmt::format("; register spills {:.0f}", *of.spills);
+  if (of.vmem_bytes && of.vmem_capacity) {
+    out += fmt::format("; VMEM {:.1f} of {:.1f} MiB", *of.vmem_bytes / (1 << 20),
+                       *of.vmem_capacity / (1 << 20));
   }
   return entry_line(out);
 }
 
-std::vector<std::string> bottleneck_of(const json& evidence) {
+std::vector<std::string> bottleneck_of(const CompilerEvidence& evidence) {
   std::vector<std::string> out;
-  const json& cases = member(evidence, "cases");
-  if (!cases.is_object()) return out;
-  for (const auto& [name, facts] : cases.items()) {
-    if (member(facts, "bottleneck").is_string()) out.push_back(facts_words(name, facts));
-  }
+  for (const auto& [name, of] : evidence.cases) out.push_back(case_words(name, of));
   return out;
 }
 
@@ -233,7 +210,56 @@ std::vector<std::string> entry_of(std::string text) {
   return {std::move(text)};
 }
 
+std::vector<SpecText::Tensor> tensors_at(const json& spec, const char* key) {
+  std::vector<SpecText::Tensor> out;
+  for (const json& one : list_at(spec, key)) {
+    SpecText::Tensor& tensor = out.emplace_back();
+    tensor.name = words_in(member(one, "name"));
+    tensor.dtype = words_in(member(one, "dtype"));
+    for (const json& size : list_at(one, "shape")) tensor.shape.push_back(words_in(size));
+  }
+  return out;
+}
+
+CaseEvidence read_case(const json& facts) {
+  CaseEvidence out;
+  out.seconds = number_at(member(facts, "modelled"), "seconds");
+  out.cheaper_seconds = number_at(member(facts, "modelled"), "cheaper_seconds");
+  out.bottleneck = text_at(facts, "bottleneck");
+  out.evidence = words_in(member(facts, "evidence"));
+  if (const json& prize = member(facts, "prize"); prize.is_object())
+    out.prize = {words_in(member(prize, "what")), number_at(prize, "share")};
+  out.spills = number_at(member(facts, "spills"), "stores_executed");
+  out.vmem_bytes = number_at(member(facts, "vmem"), "allocated_bytes");
+  out.vmem_capacity = number_at(member(facts, "vmem"), "capacity_bytes");
+  return out;
+}
+
 }  // namespace
+
+SpecText read_spec_text(const json& spec) {
+  SpecText out;
+  out.name = words_in(member(spec, "name"));
+  out.entry = words_in(member(spec, "entry"));
+  out.formula = words_in(member(spec, "formula"));
+  out.inputs = tensors_at(spec, "inputs");
+  out.outputs = tensors_at(spec, "outputs");
+  out.gradients = texts_at(spec, "gradients");
+  out.whole = words_in(spec);
+  return out;
+}
+
+CompilerEvidence read_compiler_evidence(const json& evidence) {
+  CompilerEvidence out;
+  out.device = words_in(member(evidence, "device"));
+  const json& cases = member(evidence, "cases");
+  if (!cases.is_object()) return out;
+  for (const auto& [name, facts] : cases.items()) {
+    // A program that did not compile, or that the model cannot follow, has no bottleneck.
+    if (member(facts, "bottleneck").is_string()) out.cases.emplace(name, read_case(facts));
+  }
+  return out;
+}
 
 std::string slot_text(const Slot& slot) {
   if (slot.entries.empty()) return {};
@@ -250,7 +276,7 @@ std::string diagnosis_of(const Material& material) {
 Slots make_slots(Mode mode, const Material& material) {
   Slots out;
   out["task"] = {{task_of(material.spec)}, ""};
-  out["spec"] = {{words_in(material.spec)}, "json"};
+  out["spec"] = {{material.spec.whole}, "json"};
   const bool is_plan = material.stage == Stage::plan;
   out["format"] = {{is_plan ? plan_format(mode) : format_of(mode, material.spec)}, ""};
   out["plan"] = {entry_of(material.plan), "text"};
@@ -262,7 +288,7 @@ Slots make_slots(Mode mode, const Material& material) {
   out["rejections"] = {rejections_of(material), "text"};
   out["inspirations"] = {inspirations_of(material), "text"};
   out["learnings"] = {learnings_of(material), "text"};
-  out["device"] = {entry_of(words_in(member(material.evidence, "device"))), "text"};
+  out["device"] = {entry_of(material.evidence.device), "text"};
   if (mode == Mode::repair) out["diagnosis"] = {entry_of(diagnosis_of(material)), "text"};
   return out;
 }

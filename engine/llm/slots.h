@@ -2,7 +2,8 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,10 +33,53 @@ using Slots = std::map<std::string, Slot>;
 
 std::string slot_text(const Slot& slot);
 
+// What a prompt says of a kernel's spec (spec.json).
+struct SpecText {
+  struct Tensor {
+    std::string name;
+    std::string dtype;
+    std::vector<std::string> shape;
+  };
+  std::string name;
+  std::string entry;
+  std::string formula;
+  std::vector<Tensor> inputs;
+  std::vector<Tensor> outputs;
+  std::vector<std::string> gradients;
+  std::string whole;  // as JSON
+};
+
+SpecText read_spec_text(const nlohmann::json& spec);
+
+// What a prompt says of a case's facts (facts.json), as far as they are known.
+struct CaseEvidence {
+  struct Prize {
+    std::string what;
+    std::optional<double> share;
+  };
+  std::optional<double> seconds;  // modelled
+  std::optional<double> cheaper_seconds;
+  std::string bottleneck;
+  std::string evidence;
+  std::optional<Prize> prize;
+  std::optional<double> spills;
+  std::optional<double> vmem_bytes;
+  std::optional<double> vmem_capacity;
+};
+
+// What the compiler said about a variant (evidence.json, engine/llm/README.md).
+struct CompilerEvidence {
+  std::string device;                         // as JSON; empty: not known
+  std::map<std::string, CaseEvidence> cases;  // those that have facts, by name
+};
+
+// Reads evidence. Null: there is none.
+CompilerEvidence read_compiler_evidence(const nlohmann::json& evidence);
+
 // The material of a prompt.
 struct Material {
-  nlohmann::json spec;      // spec.json
-  nlohmann::json evidence;  // evidence.json (engine/llm/README.md); null: missing
+  SpecText spec;
+  CompilerEvidence evidence;
   History history;
   Source parent;            // for repair: the rejected variant
   Source second_parent;     // for crossover

@@ -1,15 +1,17 @@
 // The text of `evolve analyze` on a program, and on two, for people.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
+
+#include "engine/ir/compare.h"
+#include "engine/ir/facts.h"
 
 namespace evolve {
 
-// Puts facts (engine/ir/facts.h) into words.
-std::string facts_text(const nlohmann::json& facts);
+// Puts facts into words.
+std::string facts_text(const ir::Facts& facts);
 
-// Puts a comparison (engine/ir/compare.h) into words.
-std::string comparison_text(const nlohmann::json& comparison);
+// Puts a comparison into words.
+std::string comparison_text(const ir::Comparison& comparison);
 
 }  // namespace evolve

@@ -1,17 +1,11 @@
-// Access to records that others wrote, in which any member may be missing.
+// The reader of members under the name that this room had for it.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include "engine/core/json_read.h"
 
 namespace evolve::search {
 
-// The member of an object. Null: it is missing, or `object` is no object.
-inline const nlohmann::json& member(const nlohmann::json& object, const char* key) {
-  static const nlohmann::json kNull;
-  if (!object.is_object()) return kNull;
-  auto it = object.find(key);
-  return it == object.end() ? kNull : *it;
-}
+using evolve::member;
 
 // Returns the digest of the device's program from a report of the step lower; null: none is there.
 // Reports of earlier versions call that program "tpu".

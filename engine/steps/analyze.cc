@@ -1,6 +1,6 @@
 // Step analyze: facts from the compiler's dumps: bundles, utilisation, spills, VMEM, DMA, modelled
 // time. It rejects a candidate whose kernels did less than its case needs.
-#include "engine/ir/facts.h"
+#include "engine/ir/facts_json.h"
 #include "engine/steps/compiled.h"
 #include "engine/steps/needs.h"
 
@@ -10,12 +10,11 @@ using namespace evolve;
 using nlohmann::json;
 
 // Adds what the case needs to the facts. If the kernels did less, a verdict replaces "ok".
-void judge_work(json& facts, const steps::Compiled& compiled, const ir::Needs& needs) {
+void judge_work(ir::Facts& facts, const steps::Compiled& compiled, const ir::Needs& needs) {
   const auto& run = std::get<ir::ProgramRun>(compiled.run);
-  facts["needed"] = ir::needs_json(needs, compiled.device);
-  const json flaw = ir::flaw_of(ir::work_of(run, compiled.device),
-                                facts.at("modelled").at("seconds"), needs, compiled.device);
-  if (!flaw.is_null()) facts.update(flaw);
+  facts.needed = ir::needed_facts(needs, compiled.device);
+  facts.flaw = ir::flaw_of(ir::work_of(run, compiled.device), facts.modelled.seconds, needs,
+                           compiled.device);
 }
 
 }  // namespace
@@ -28,20 +27,20 @@ int main(int argc, char** argv) {
   line.add("--cost", cost, "FLOPs and bytes of the case").required();
   auto given_terms = line.add("--terms", terms, "the case's contract; a baseline has none");
   line.add("--signature", signature, "the case's inputs and outputs").needs(given_terms);
-  const auto write = [&](const json& facts) { return steps::write_json(files.out, facts); };
+  const auto write = [&](const json& record) { return steps::write_json(files.out, record); };
   const auto work = [&]() -> Status {
     TRY_ASSIGN(auto compiled, steps::read_compiled(files));
     if (const auto* reason = std::get_if<json>(&compiled.run)) return write(*reason);
     TRY_ASSIGN(auto formulas, steps::read_json(cost));
     ir::Cost of_case{formulas.value("flops", 0.0), formulas.value("bytes", 0.0)};
-    auto facts = ir::write_facts(std::get<ir::ProgramRun>(compiled.run), compiled.dumps, of_case,
-                                 compiled.device);
+    auto facts = ir::facts_of(std::get<ir::ProgramRun>(compiled.run), compiled.dumps, of_case,
+                              compiled.device);
     if (!facts) return write(steps::not_modelled(facts.error().message));
     if (!terms.empty()) {
       TRY_ASSIGN(auto needs, steps::read_needs(formulas, terms, signature));
       judge_work(*facts, compiled, needs);
     }
-    return write(*facts);
+    return write(ir::to_json(*facts));
   };
   return line.run(argc, argv, [&] { return steps::judge_compiled(work, write); });
 }

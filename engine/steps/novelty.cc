@@ -2,8 +2,8 @@
 // their cost.
 #include "engine/search/history/novelty.h"
 
+#include "engine/core/json_read.h"
 #include "engine/core/outside_json.h"
-#include "engine/search/member.h"
 #include "engine/steps/step.h"
 #include "engine/steps/variant.h"
 

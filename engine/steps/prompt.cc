@@ -108,8 +108,8 @@ Status run(const Arguments& arguments) {
   TRY_ASSIGN(auto lessons, read_lessons(arguments, past, spec));
   TRY_ASSIGN(auto plan, read_plan(arguments.plan));
   const llm::PromptRequest request{*std::move(config),
-                                   std::move(spec),
-                                   std::move(evidence),
+                                   llm::read_spec_text(spec),
+                                   llm::read_compiler_evidence(evidence),
                                    std::move(history),
                                    std::move(parent),
                                    std::move(second),

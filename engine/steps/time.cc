@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/search/member.h"
+#include "engine/core/json_read.h"
+#include "engine/ir/facts_json.h"
 #include "engine/search/selection/decision.h"
 #include "engine/steps/needs.h"
 
@@ -15,33 +16,29 @@ namespace {
 using namespace evolve;
 using nlohmann::json;
 
-json modelled_time(const json& facts) {
-  if (facts.value("verdict", "") != "ok") {
-    return {{"kind", "modelled"}, {"verdict", "not_reached"}};
+// Returns the time of facts.json. Bad input: it has another form.
+Result<json> modelled_time(const json& record, const std::string& path) {
+  if (record.value("verdict", "") != "ok") {
+    return json{{"kind", "modelled"}, {"verdict", "not_reached"}};
   }
-  const json& modelled = search::member(facts, "modelled");
-  const json& seconds = search::member(modelled, "seconds");
   // A number that is not finite is null in a file.
-  if (!seconds.is_number() || !(seconds.get<double>() > 0)) {
-    return {{"verdict", "rejected"},
-            {"kind", "suspicious"},
-            {"reason", "the model gives the program no time above 0"}};
+  if (!(number_in(at_place(record, "/modelled/seconds")) > 0)) {
+    return json{{"verdict", "rejected"},
+                {"kind", "suspicious"},
+                {"reason", "the model gives the program no time above 0"}};
   }
-  json out = {{"kind", "modelled"},
-              {"verdict", "ok"},
-              {"device", search::member(facts, "target")},
-              {"model", search::member(facts, "model")},
-              {"seconds", seconds},
-              {"low", search::member(modelled, "low")},
-              {"high", search::member(modelled, "high")}};
+  auto facts = ir::facts_from_json(record);
+  if (!facts) return std::move(facts).error().within(path);
+  const ir::ModelledTime& modelled = facts->modelled;
+  json out = {{"kind", "modelled"},          {"verdict", "ok"},
+              {"device", facts->target},     {"model", facts->model},
+              {"seconds", modelled.seconds}, {"low", modelled.low},
+              {"high", modelled.high},       {"work", ir::to_json(facts->work)}};
   // Only a kernel whose control flow depends on data has this time. The kernel is ranked by the
   // dearer side.
-  if (const json& cheaper = search::member(modelled, "cheaper_seconds"); cheaper.is_number())
-    out["cheaper_seconds"] = cheaper;
-  // A baseline has no contract, so its facts may lack these.
-  for (const char* key : {"work", "needed"}) {
-    if (facts.contains(key)) out[key] = facts[key];
-  }
+  if (modelled.cheaper_seconds) out["cheaper_seconds"] = *modelled.cheaper_seconds;
+  // A baseline has no contract, so nothing is known that it needs.
+  if (facts->needed) out["needed"] = ir::to_json(*facts->needed);
   return out;
 }
 
@@ -155,7 +152,10 @@ int main(int argc, char** argv) {
       TRY_ASSIGN(auto read, steps::read_json(*path));
       *record = std::move(read);
     }
-    if (!facts.empty()) return steps::write_json(out, modelled_time(of_facts_record));
+    if (!facts.empty()) {
+      TRY_ASSIGN(auto time, modelled_time(of_facts_record, facts));
+      return steps::write_json(out, time);
+    }
     Case of{cost, std::nullopt};
     if (!terms.empty()) {
       TRY_ASSIGN(auto needs, steps::read_needs(cost, terms, signature));

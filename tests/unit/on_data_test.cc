@@ -103,8 +103,9 @@ TEST_CASE("work that the cheaper side leaves out is not certain") {
   CHECK(work.vector_flops == 1024);
   CHECK(work.uncertain_flops == 1024);
   CHECK(work.guard == "k.1: line 3, on a value of the vector units that line 1 reads");
-  auto facts = write_facts(*run, dumps, {}, device);
+  auto facts = facts_of(*run, dumps, {}, device);
   REQUIRE(facts);
-  CHECK((*facts)["modelled"]["cheaper_seconds"] < (*facts)["modelled"]["seconds"]);
-  CHECK((*facts)["on_data"][0]["kernel"] == "k.1");
+  REQUIRE(facts->modelled.cheaper_seconds);
+  CHECK(*facts->modelled.cheaper_seconds < facts->modelled.seconds);
+  CHECK(facts->on_data.at(0).kernel == "k.1");
 }

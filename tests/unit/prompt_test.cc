@@ -51,8 +51,9 @@ Templates templates_of(const std::string& text =
 PromptRequest request_of() {
   PromptRequest out;
   out.config = config_of();
-  out.spec = json::parse(R"({"name":"add","formula":"x + y","entry":"add","inputs":[{"name":"x",
-    "shape":["M"],"dtype":"float32"}],"outputs":[{"name":"out","shape":["M"],"dtype":"float32"}]})");
+  out.spec = read_spec_text(
+      json::parse(R"({"name":"add","formula":"x + y","entry":"add","inputs":[{"name":"x",
+    "shape":["M"],"dtype":"float32"}],"outputs":[{"name":"out","shape":["M"],"dtype":"float32"}]})"));
   out.parent = {"v0001", "def add(x):\n    pass\n"};
   out.id = "v0009";
   out.round = 2;
@@ -315,10 +316,11 @@ TEST_CASE("a plan is asked for without code, and the code by the plan, of one mo
 
 TEST_CASE("evidence is put into words") {
   PromptRequest request = request_of();
-  request.evidence = json::parse(R"({"device":{"name":"tpu7x"},"cases":{"big":{"modelled":
+  request.evidence =
+      read_compiler_evidence(json::parse(R"({"device":{"name":"tpu7x"},"cases":{"big":{"modelled":
     {"seconds":0.0015},"bottleneck":"dma_wait","evidence":"62 % of the time: waiting",
     "prize":{"what":"copies","share":0.5},"spills":{"stores_executed":12},
-    "vmem":{"allocated_bytes":1048576,"capacity_bytes":67108864}}}})");
+    "vmem":{"allocated_bytes":1048576,"capacity_bytes":67108864}}}})"));
   const Prompt prompt = make_prompt(request, templates_of("{{bottleneck}}\n{{device}}\n"));
   CHECK(
       user_text(prompt).find("big: modelled time 1.5 ms; bottleneck dma_wait: 62 % of the time: "

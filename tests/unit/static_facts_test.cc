@@ -2,8 +2,9 @@
 #include "engine/ir/static_facts.h"
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
-#include "engine/ir/facts.h"
+#include "engine/ir/facts_json.h"
 #include "engine/ir/readers/bundle_profile.h"
 
 using namespace evolve;
@@ -29,7 +30,9 @@ Result<json> facts_of(const Dumps& dumps) {
   const Device device = *find_device("tpu7x");
   auto run = run_program(dumps, device);
   REQUIRE(run);
-  return write_facts(*run, dumps, {}, device);
+  auto facts = ir::facts_of(*run, dumps, {}, device);
+  REQUIRE(facts);
+  return to_json(*facts);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 namespace evolve::ir {
@@ -62,8 +63,8 @@ double peak_of(const Needs& needs, const Device& device) {
   return device.peak_flops * std::max(1, 16 / std::max(1, needs.operand_bits));
 }
 
-json suspicious(std::string reason) {
-  return {{"verdict", "rejected"}, {"kind", "suspicious"}, {"reason", std::move(reason)}};
+Flaw suspicious(std::string reason) {
+  return {"suspicious", std::move(reason)};
 }
 
 std::string as_percent(double share) {
@@ -157,7 +158,8 @@ double least_seconds(const Needs& needs, const Device& device) {
   return needs.is_average ? kSureShare * whole : whole;
 }
 
-json flaw_of(const Work& work, double seconds, const Needs& needs, const Device& device) {
+std::optional<Flaw> flaw_of(const Work& work, double seconds, const Needs& needs,
+                            const Device& device) {
   const double executed = work.matrix_flops + work.vector_flops;
   const double asked = needs.share * needs.flops;
   if (executed < asked) {
@@ -167,11 +169,10 @@ json flaw_of(const Work& work, double seconds, const Needs& needs, const Device&
         executed, as_percent(executed / needs.flops), needs.flops, as_percent(needs.share)));
   }
   if (executed - work.uncertain_flops < asked) {
-    return {{"verdict", "rejected"},
-            {"kind", "not_modelled"},
-            {"reason", fmt::format("whether {:.4g} of {:.4g} floating-point operations run is not "
-                                   "known: {}; let it depend on sizes or whole-number inputs",
-                                   work.uncertain_flops, executed, work.guard)}};
+    return Flaw{"not_modelled",
+                fmt::format("whether {:.4g} of {:.4g} floating-point operations run is not known: "
+                            "{}; let it depend on sizes or whole-number inputs",
+                            work.uncertain_flops, executed, work.guard)};
   }
   if (work.store_bytes < needs.output_bytes * (1 - kRounding)) {
     return suspicious(fmt::format("{:.4g} bytes are written to HBM, and the outputs have {:.4g}",
@@ -196,26 +197,7 @@ json flaw_of(const Work& work, double seconds, const Needs& needs, const Device&
         device.hbm_bytes_per_second,
         needs.is_average ? fmt::format(", and of that {}", as_percent(kSureShare)) : ""));
   }
-  return nullptr;
-}
-
-json work_json(const Work& work) {
-  json out = {{"matrix_flops", work.matrix_flops},
-              {"most_vector_flops", work.vector_flops},
-              {"uncertain_flops", work.uncertain_flops},
-              {"bytes", work.load_bytes + work.store_bytes},
-              {"store_bytes", work.store_bytes}};
-  if (!work.guard.empty()) out["guard"] = work.guard;
-  return out;
-}
-
-json needs_json(const Needs& needs, const Device& device) {
-  return {{"flops", needs.flops},
-          {"bytes", needs.bytes},
-          {"output_bytes", needs.output_bytes},
-          {"share", needs.share},
-          {"is_average", needs.is_average},
-          {"seconds", least_seconds(needs, device)}};
+  return std::nullopt;
 }
 
 }  // namespace evolve::ir

@@ -8,7 +8,8 @@
 // did enough is said to have done too little.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "engine/core/result.h"
@@ -59,12 +60,15 @@ Result<Needs> read_needs(const nlohmann::json& cost, const nlohmann::json& terms
 // Returns the least time that the device needs for a case, by its peaks.
 double least_seconds(const Needs& needs, const Device& device);
 
-// Returns why a program cannot have done what its case needs: a report's "verdict", "kind" and
-// "reason". Null: the program may have done it.
-nlohmann::json flaw_of(const Work& work, double seconds, const Needs& needs, const Device& device);
+// Why a program is rejected.
+struct Flaw {
+  std::string kind;  // "suspicious", "not_modelled"
+  std::string reason;
+};
 
-// Return the entries "work" and "needed" of facts.json.
-nlohmann::json work_json(const Work& work);
-nlohmann::json needs_json(const Needs& needs, const Device& device);
+// Returns why a program cannot have done what its case needs. Nullopt: the program may have done
+// it.
+std::optional<Flaw> flaw_of(const Work& work, double seconds, const Needs& needs,
+                            const Device& device);
 
 }  // namespace evolve::ir

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/core/json_read.h"
 #include "engine/core/outside_json.h"
-#include "engine/search/member.h"
 #include "engine/search/selection/selection_record.h"
 
 namespace evolve::search {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "engine/core/digest.h"
-#include "engine/search/member.h"
+#include "engine/core/json_read.h"
 
 namespace evolve::search {
 
@@ -50,16 +50,12 @@ const json& element(const json& list, size_t number) {
   return list.is_array() && number < list.size() ? list[number] : kNull;
 }
 
-std::string text_of(const json& value) {
-  return value.is_string() ? value.get<std::string>() : std::string();
-}
-
 std::string tag_of(const json& value) {
-  return text_of(element(value, 0));
+  return text_in(element(value, 0));
 }
 
 bool is_block_mapping(const json& value) {
-  return tag_of(value) == "record" && text_of(element(value, 1)) == "BlockMapping";
+  return tag_of(value) == "record" && text_in(element(value, 1)) == "BlockMapping";
 }
 
 // The number of the jaxpr that a value stands for. Nullopt: it stands for no jaxpr.
@@ -159,7 +155,7 @@ class Sketcher {
   }
 
   void operation(const json& equation, const std::string& where, Makers& makers, int depth) {
-    const std::string name = text_of(member(equation, "primitive"));
+    const std::string name = text_in(member(equation, "primitive"));
     std::vector<size_t> inner;
     json parameters = json::object();
     for (const auto& [key, value] : member(equation, "params").items()) {
@@ -287,12 +283,12 @@ json sketch_record(const Sketch& sketch) {
 
 Result<Sketch> read_sketch(const json& record) {
   Sketch out;
-  out.frame = text_of(member(record, "frame"));
+  out.frame = text_in(member(record, "frame"));
   const json& features = member(record, "features");
   Error bad = external("no sketch of a program");
   if (out.frame.empty() || !features.is_array() || features.size() > kMostFeatures) return bad;
   for (const json& from : features) {
-    const std::string digits = text_of(from);
+    const std::string digits = text_in(from);
     uint64_t feature = 0;
     const char* end = digits.data() + digits.size();
     const auto [read_to, problem] = std::from_chars(digits.data(), end, feature, 16);

@@ -11,10 +11,10 @@
 #include <unordered_map>
 
 #include "engine/core/digest.h"
+#include "engine/core/json_read.h"
 #include "engine/core/text/lines.h"
 #include "engine/core/text/plain_text.h"
 #include "engine/search/history/novelty.h"
-#include "engine/search/member.h"
 #include "engine/search/selection/contest.h"
 
 namespace evolve::search {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/search/member.h"
+#include "engine/core/json_read.h"
 #include "engine/search/selection/policies.h"
 
 namespace evolve::search {
@@ -23,10 +23,6 @@ constexpr Policy kPolicies[] = {{.name = "top", .keep = keep_best},
                                 {.name = "islands", .keep = keep_islands},
                                 {.name = "map_elites", .keep = keep_elites},
                                 {.name = "pareto", .keep = keep_front}};
-
-double number_of(const json& value) {
-  return value.is_number() ? value.get<double>() : 0;
-}
 
 int quarter_of(double share) {
   return std::clamp(static_cast<int>(share * 4), 0, 3);
@@ -47,17 +43,16 @@ std::vector<std::string> policy_names() {
 }
 
 std::string cell_of(const json& facts) {
-  const json& bottleneck = member(facts, "bottleneck");
+  const std::string bottleneck = text_at(facts, "bottleneck");
   const json& vmem = member(facts, "vmem");
-  const double capacity = number_of(member(vmem, "capacity_bytes"));
-  const double allocated = number_of(member(vmem, "allocated_bytes"));
+  const double capacity = number_at(vmem, "capacity_bytes").value_or(0);
+  const double allocated = number_at(vmem, "allocated_bytes").value_or(0);
+  const double mxu = number_at(member(facts, "utilisation"), "mxu").value_or(0);
   double largest = 1;
-  for (const json& window : member(vmem, "windows"))
-    largest = std::max(largest, number_of(member(window, "window_bytes")));
-  return fmt::format("{} vmem-{} mxu-{} block-{}",
-                     bottleneck.is_string() ? bottleneck.get<std::string>() : "unknown",
-                     quarter_of(capacity > 0 ? allocated / capacity : 0),
-                     quarter_of(number_of(member(member(facts, "utilisation"), "mxu"))),
+  for (const json& window : list_at(vmem, "windows"))
+    largest = std::max(largest, number_at(window, "window_bytes").value_or(0));
+  return fmt::format("{} vmem-{} mxu-{} block-{}", bottleneck.empty() ? "unknown" : bottleneck,
+                     quarter_of(capacity > 0 ? allocated / capacity : 0), quarter_of(mxu),
                      static_cast<int>(std::log2(largest)));
 }
 

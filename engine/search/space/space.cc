@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/search/member.h"
+#include "engine/core/json_read.h"
 
 namespace evolve::search {
 

@@ -1,4 +1,4 @@
-#include "engine/ir/page.h"
+#include "engine/report/facts_page.h"
 
 #include <fmt/format.h>
 
@@ -10,11 +10,9 @@
 #include "engine/core/text/markup.h"
 #include "engine/ir/model/lost_time.h"
 
-namespace evolve::ir {
+namespace evolve {
 
 namespace {
-
-using nlohmann::json;
 
 constexpr double kWidth = 1000;   // of a drawing, in its own units
 constexpr size_t kColumns = 250;  // of a heat map
@@ -37,8 +35,8 @@ i { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin
 )";
 
 // By cause. The tables show the same without colour.
-constexpr std::array<const char*, kCauses> kColours = {"#2f8f4e", "#3b7dd8", "#b0417e", "#8a6fd1",
-                                                       "#9aa5b1", "#d9822b", "#e2b93b", "#a3552a"};
+constexpr std::array<const char*, ir::kCauses> kColours = {
+    "#2f8f4e", "#3b7dd8", "#b0417e", "#8a6fd1", "#9aa5b1", "#d9822b", "#e2b93b", "#a3552a"};
 
 std::string time_words(double seconds) {
   if (seconds >= 1e-3) return fmt::format("{:.3g} ms", seconds * 1e3);
@@ -67,46 +65,41 @@ std::string drawing(double height, const std::string& title, const std::string& 
 }
 
 // A bar of all causes, and a table with the same numbers.
-std::string causes_section(const json& facts) {
+std::string causes_section(const ir::Facts& facts) {
   std::string bar;
   std::string rows;
   double x = 0;
-  for (size_t i = 0; i < facts["by_cause"].size(); ++i) {
-    const json& cause = facts["by_cause"][i];
-    auto share = cause["share"].get<double>();
-    auto what = cause["what"].get<std::string>();
-    std::string time = time_words(cause["seconds"].get<double>());
-    if (share > 0)
-      bar += rectangle(x, 0, share * kWidth, 26, kColours.at(i),
-                       fmt::format("{}: {} ({})", what, time, fine_percent(share)));
-    x += share * kWidth;
+  for (size_t i = 0; i < facts.by_cause.size(); ++i) {
+    const ir::CauseTime& cause = facts.by_cause[i];
+    std::string time = time_words(cause.seconds);
+    if (cause.share > 0)
+      bar += rectangle(x, 0, cause.share * kWidth, 26, kColours.at(i),
+                       fmt::format("{}: {} ({})", cause.what, time, fine_percent(cause.share)));
+    x += cause.share * kWidth;
     rows += fmt::format(
         "<tr><td><i style=\"background:{}\"></i>{}</td><td class=\"n\">{}</td><td "
         "class=\"n\">{}</td></tr>\n",
-        kColours.at(i), escaped_markup(what), time, fine_percent(share));
+        kColours.at(i), escaped_markup(cause.what), time, fine_percent(cause.share));
   }
   return "<h2>Where the time goes</h2>\n" + drawing(26, "time by cause", bar) +
          "<table><tr><th>cause</th><th class=\"n\">time</th><th class=\"n\">share</th></tr>\n" +
          rows + "</table>\n";
 }
 
-std::string modules_section(const json& facts) {
+std::string modules_section(const ir::Facts& facts) {
   std::string rows;
-  auto whole = facts["seconds"].get<double>();
-  for (const json& kernel : facts["kernels"]) {
-    double all = kernel["seconds"].get<double>() * kernel["times"].get<double>();
+  for (const ir::KernelFacts& kernel : facts.kernels) {
     rows += fmt::format(
         "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
         "class=\"n\">{}</td><td>{}</td></tr>\n",
-        escaped_markup(kernel["name"].get<std::string>()), kernel["times"].get<uint64_t>(),
-        time_words(kernel["seconds"].get<double>()), fine_percent(all / whole),
-        escaped_markup(kernel["evidence"].get<std::string>()));
+        escaped_markup(kernel.name), kernel.times, time_words(kernel.seconds),
+        fine_percent(kernel.all_seconds() / facts.seconds), escaped_markup(kernel.evidence));
   }
-  for (auto [list, words] : {std::pair("estimated", "estimated by its bytes and products"),
-                             std::pair("not_modelled", "not in it")}) {
-    for (const auto& [module, why] : facts[list].items())
+  for (auto [modules, words] : {std::pair(&facts.estimated, "estimated by its bytes and products"),
+                                std::pair(&facts.not_modelled, "not in it")}) {
+    for (const auto& [module, why] : *modules)
       rows += fmt::format("<tr><td>{}</td><td colspan=\"4\" class=\"quiet\">{}: {}</td></tr>\n",
-                          escaped_markup(module), words, escaped_markup(why.get<std::string>()));
+                          escaped_markup(module), words, escaped_markup(why));
   }
   return "<h2>Modules</h2>\n<table><tr><th>module</th><th class=\"n\">runs</th><th "
          "class=\"n\">one run</th><th class=\"n\">share</th><th>bound by</th></tr>\n" +
@@ -114,7 +107,7 @@ std::string modules_section(const json& facts) {
 }
 
 // Draws one run from its start to its end: tracks of its loads, stores, waits and passes.
-std::string timeline(const KernelRun& kernel, const Device& device) {
+std::string timeline(const ir::KernelRun& kernel, const ir::Device& device) {
   constexpr double kTrack = 24;
   constexpr double kLeft = 90;
   constexpr std::array<const char*, 4> kNames = {"loads", "stores", "waits", "passes"};
@@ -122,9 +115,9 @@ std::string timeline(const KernelRun& kernel, const Device& device) {
   std::string content;
   for (size_t i = 0; i < kNames.size(); ++i)
     content += label(0, static_cast<double>(i) * kTrack + 15, kNames.at(i));
-  const Simulation& run = kernel.simulation;
+  const ir::Simulation& run = kernel.simulation;
   double scale = (kWidth - kLeft) / run.cycles;
-  for (const Span& span : run.spans) {
+  for (const ir::Span& span : run.spans) {
     auto kind = static_cast<size_t>(span.kind);
     double seconds = (span.end - span.start) / device.clock_hz;
     std::string tip = fmt::format("{} at {}: {}", kNames.at(kind),
@@ -143,73 +136,71 @@ std::string timeline(const KernelRun& kernel, const Device& device) {
 }
 
 // Draws the instructions issued per executed bundle, by unit, over the bundles of the program text.
-std::string heat_map(const KernelRun& kernel) {
+std::string heat_map(const ir::KernelRun& kernel) {
   constexpr double kRow = 18;
   constexpr double kLeft = 90;
   constexpr double kFull = 2;  // instructions per bundle that are drawn solid
-  const Schedule& schedule = kernel.schedule;
+  const ir::Schedule& schedule = kernel.schedule;
   size_t columns = std::min(kColumns, schedule.bundles.size());
-  std::vector<std::array<double, kUnits + 1>> cells(columns);  // the last: bundles executed
+  std::vector<std::array<double, ir::kUnits + 1>> cells(columns);  // the last: bundles executed
   for (size_t i = 0; i < schedule.bundles.size(); ++i) {
     auto& cell = cells[i * columns / schedule.bundles.size()];
     auto times = static_cast<double>(kernel.simulation.executed[i]);
-    cell[kUnits] += times;
-    const Bundle& bundle = schedule.bundles[i];
+    cell[ir::kUnits] += times;
+    const ir::Bundle& bundle = schedule.bundles[i];
     for (uint32_t k = 0; k < bundle.issues; ++k) {
-      Unit unit = schedule.opcodes[schedule.issues[bundle.first_issue + k]].unit;
+      const ir::Unit unit = schedule.opcodes[schedule.issues[bundle.first_issue + k]].unit;
       cell.at(static_cast<size_t>(unit)) += times;
     }
   }
   double most = 1;
-  for (const auto& cell : cells) most = std::max(most, cell[kUnits]);
+  for (const auto& cell : cells) most = std::max(most, cell[ir::kUnits]);
   double width = (kWidth - kLeft) / static_cast<double>(columns);
   std::string content;
-  for (size_t unit = 0; unit <= kUnits; ++unit) {
+  for (size_t unit = 0; unit <= ir::kUnits; ++unit) {
     double y = static_cast<double>(unit) * kRow;
-    const char* name = unit == kUnits ? "executed" : unit_name(static_cast<Unit>(unit));
+    const char* name = unit == ir::kUnits ? "executed" : ir::unit_name(static_cast<ir::Unit>(unit));
     content += label(0, y + 13, name);
     for (size_t column = 0; column < columns; ++column) {
       const auto& cell = cells[column];
-      if (cell[kUnits] == 0 || cell.at(unit) == 0) continue;
-      double value = unit == kUnits ? cell[kUnits] / most : cell.at(unit) / cell[kUnits];
+      if (cell[ir::kUnits] == 0 || cell.at(unit) == 0) continue;
+      double value =
+          unit == ir::kUnits ? cell[ir::kUnits] / most : cell.at(unit) / cell[ir::kUnits];
       size_t first = column * schedule.bundles.size() / columns;
       content += rectangle(kLeft + static_cast<double>(column) * width, y + 1, width, kRow - 2,
-                           unit == kUnits ? "#9aa5b1" : "#2f8f4e",
+                           unit == ir::kUnits ? "#9aa5b1" : "#2f8f4e",
                            fmt::format("bundle {:#x}: {} {:.2f}", first, name, value),
-                           std::min(1.0, unit == kUnits ? value : value / kFull));
+                           std::min(1.0, unit == ir::kUnits ? value : value / kFull));
     }
   }
   return fmt::format("<h3>Instructions a bundle, by unit, over its {} bundles</h3>\n",
                      schedule.bundles.size()) +
-         drawing((kUnits + 1) * kRow, "unit heat map", content);
+         drawing((ir::kUnits + 1) * kRow, "unit heat map", content);
 }
 
 // A table of the pieces of a kernel's text that its time goes into, each with a bar of its causes.
-std::string sections_table(const json& kernel) {
+std::string sections_table(const ir::KernelFacts& kernel) {
   constexpr double kBar = 240;
   std::string rows;
-  auto whole = kernel["seconds"].get<double>();
-  for (const json& section : kernel["sections"]) {
-    auto seconds = section["seconds"].get<double>();
+  for (const ir::SectionFacts& section : kernel.sections) {
     std::string bar;
     double x = 0;
-    for (size_t i = 0; i < kernel["by_cause"].size(); ++i) {
-      const json& cause = kernel["by_cause"][i];
-      bool is_wait = cause["cause"] == cause_name(Cause::dma_bandwidth);
-      double part = section["by_cause"].value(is_wait ? "wait" : cause["cause"], 0.0);
+    for (size_t i = 0; i < kernel.by_cause.size(); ++i) {
+      const ir::CauseTime& cause = kernel.by_cause[i];
+      bool is_wait = cause.cause == ir::cause_name(ir::Cause::dma_bandwidth);
+      auto found = section.by_cause.find(is_wait ? "wait" : cause.cause);
+      double part = found == section.by_cause.end() ? 0 : found->second;
       if (part == 0) continue;
-      bar += rectangle(x, 0, part / seconds * kBar, 14, kColours.at(i),
-                       fmt::format("{}: {}", is_wait ? "waits" : cause["what"], time_words(part)));
-      x += part / seconds * kBar;
+      bar += rectangle(x, 0, part / section.seconds * kBar, 14, kColours.at(i),
+                       fmt::format("{}: {}", is_wait ? "waits" : cause.what, time_words(part)));
+      x += part / section.seconds * kBar;
     }
-    auto first = section["bundle"].get<uint64_t>();
     rows += fmt::format(
         "<tr><td>{:#x} to {:#x}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
         "class=\"n\">{}</td><td class=\"n\">{}</td><td><svg width=\"{}\" "
         "height=\"14\">{}</svg></td></tr>\n",
-        first, first + section["bundles"].get<uint64_t>() - 1, section["line"].get<uint64_t>(),
-        section["times"].get<uint64_t>(), time_words(seconds), fine_percent(seconds / whole), kBar,
-        bar);
+        section.bundle, section.bundle + section.bundles - 1, section.line, section.times,
+        time_words(section.seconds), fine_percent(section.seconds / kernel.seconds), kBar, bar);
   }
   return "<h3>By section</h3>\n<table><tr><th>bundles</th><th class=\"n\">line</th><th "
          "class=\"n\">times</th><th class=\"n\">time</th><th class=\"n\">share</th><th>by "
@@ -225,15 +216,18 @@ struct Block {
   std::string tag;
 };
 
-std::vector<Block> blocks_of(const json& kernel) {
+std::vector<Block> blocks_of(const ir::KernelFacts& kernel) {
   std::vector<Block> out;
-  auto allocations = kernel.find("allocations");
-  if (allocations == kernel.end()) return out;
-  for (const json& one : *allocations) {
-    bool is_drawn = one["space"] == "vmem" && one.contains("offset") && one.contains("live");
+  if (!kernel.allocations) return out;
+  for (const ir::AllocationFacts& one : *kernel.allocations) {
+    bool is_drawn = one.space == "vmem" && one.offset && one.live;
     if (!is_drawn) continue;
-    Block block{one["live"][0], one["live"][1], one["offset"],
-                one["bytes"],   one["spill"],   one["tag"]};
+    Block block{.first = one.live->front(),
+                .last = one.live->back(),
+                .offset = static_cast<double>(*one.offset),
+                .bytes = static_cast<double>(one.bytes),
+                .is_spill = one.is_spill,
+                .tag = one.tag};
     bool is_next = !out.empty() && block.is_spill && out.back().is_spill &&
                    out.back().first == block.first && out.back().last == block.last &&
                    out.back().offset + out.back().bytes == block.offset;
@@ -247,7 +241,7 @@ std::vector<Block> blocks_of(const json& kernel) {
 }
 
 // Draws what lies where in VMEM while each bundle of the text runs.
-std::string memory_map(const json& kernel, size_t bundles) {
+std::string memory_map(const ir::KernelFacts& kernel, size_t bundles) {
   constexpr double kHeight = 200;
   constexpr double kLeft = 90;
   const std::vector<Block> blocks = blocks_of(kernel);
@@ -273,22 +267,19 @@ std::string memory_map(const json& kernel, size_t bundles) {
 }
 
 // A table of what one run moves of each operand in HBM.
-std::string traffic_table(const json& kernel) {
+std::string traffic_table(const ir::KernelFacts& kernel) {
   std::string rows;
-  for (const json& one : kernel["traffic"]) {
-    const double bytes = one["load_bytes"].get<double>() + one["store_bytes"].get<double>();
+  for (const ir::OperandTraffic& one : kernel.traffic) {
+    const double bytes = one.load_bytes + one.store_bytes;
     if (bytes == 0) continue;
-    const bool is_known = one.contains("bytes") && one["bytes"] != 0;
+    const bool is_known = one.bytes && *one.bytes != 0;
     rows += fmt::format(
         "<tr><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{:.2f} MB</td><td "
         "class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
-        one["operand"].is_null()
-            ? "none of them"
-            : fmt::format("{} {}", one["kind"].get<std::string>(), one["operand"].get<uint32_t>()),
-        one.contains("shape") ? escaped_markup(one["shape"].get<std::string>()) : "",
-        one["loads"].get<uint64_t>() + one["stores"].get<uint64_t>(), bytes / 1e6,
-        is_known ? fmt::format("{:.2f}", bytes / one["bytes"].get<double>()) : "",
-        time_words(one["wait_seconds"].get<double>()));
+        one.operand ? fmt::format("{} {}", one.kind, *one.operand) : "none of them",
+        escaped_markup(one.shape), one.loads + one.stores, bytes / 1e6,
+        is_known ? fmt::format("{:.2f}", bytes / static_cast<double>(*one.bytes)) : "",
+        time_words(one.wait_seconds));
   }
   if (rows.empty()) return rows;
   return "<h3>Moved from and to HBM by a run</h3>\n<table><tr><th>operand</th><th>shape</th><th "
@@ -297,21 +288,18 @@ std::string traffic_table(const json& kernel) {
          rows + "</table>\n";
 }
 
-std::string memory_section(const json& vmem) {
-  if (vmem["allocated_bytes"].is_null())
-    return "<h2>VMEM</h2>\n<p>The compiler's report is not there.</p>\n";
+std::string memory_section(const ir::VmemFacts& vmem) {
+  if (!vmem.allocated_bytes) return "<h2>VMEM</h2>\n<p>The compiler's report is not there.</p>\n";
   std::string rows;
-  for (const json& window : vmem["windows"])
+  for (const ir::WindowFacts& window : vmem.windows)
     rows += fmt::format(
         "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{:.1f} "
         "KiB</td></tr>\n",
-        escaped_markup(window["module"].get<std::string>()),
-        escaped_markup(window["operand"].get<std::string>()),
-        escaped_markup(window["window"].get<std::string>()), window["buffers"].get<uint64_t>(),
-        window["bytes"].get<double>() / 1024);
-  double capacity = vmem["capacity_bytes"].get<double>();
-  double used = vmem["allocated_bytes"].get<double>();
-  double spilled = vmem["spilled_bytes"].get<double>();
+        escaped_markup(window.module), escaped_markup(window.operand),
+        escaped_markup(window.window), window.buffers, static_cast<double>(window.bytes) / 1024);
+  const double capacity = vmem.capacity_bytes;
+  const auto used = static_cast<double>(*vmem.allocated_bytes);
+  const auto spilled = static_cast<double>(vmem.spilled_bytes.value_or(0));
   std::string bar =
       rectangle(0, 0, kWidth, 20, "#9aa5b1", fmt::format("{:.0f} MiB", capacity / 1048576), 0.25) +
       rectangle(0, 0, used / capacity * kWidth, 20, "#3b7dd8",
@@ -328,33 +316,30 @@ std::string memory_section(const json& vmem) {
 
 }  // namespace
 
-std::string write_page(const json& facts, const ProgramRun& run, const Device& device,
+std::string facts_page(const ir::Facts& facts, const ir::ProgramRun& run, const ir::Device& device,
                        const std::string& title) {
   std::string page = kHead;
   page.replace(page.find("{title}"), 7, escaped_markup(title));
-  const json& modelled = facts["modelled"];
   page += fmt::format(
       "<h1>{}</h1>\n<p class=\"quiet\">{}, modelled by {}: nothing here was measured</p>\n"
       "<p class=\"big\"><b>{}</b> <span class=\"quiet\">({} to {})</span></p>\n"
       "<p>{}. Without {} it would take {} less.</p>\n",
-      escaped_markup(title), device.name, facts["model"].get<std::string>(),
-      time_words(modelled["seconds"].get<double>()), time_words(modelled["low"].get<double>()),
-      time_words(modelled["high"].get<double>()),
-      escaped_markup(facts["evidence"].get<std::string>()),
-      escaped_markup(facts["prize"]["what"].get<std::string>()),
-      fine_percent(facts["prize"]["share"].get<double>()));
+      escaped_markup(title), device.name, facts.model, time_words(facts.modelled.seconds),
+      time_words(facts.modelled.low), time_words(facts.modelled.high),
+      escaped_markup(facts.evidence), escaped_markup(facts.prize.what),
+      fine_percent(facts.prize.share));
   page += causes_section(facts) + modules_section(facts);
   double whole = run.cycles();
   for (size_t i = 0; i < run.kernels.size(); ++i) {
-    const KernelRun& kernel = run.kernels[i];
+    const ir::KernelRun& kernel = run.kernels[i];
     bool has_text = !kernel.schedule.bundles.empty();
     if (!has_text || kernel.all_cycles() < kLeastShare * whole) continue;
     page += fmt::format("<h2>{}</h2>\n", escaped_markup(kernel.name)) + timeline(kernel, device) +
-            heat_map(kernel) + traffic_table(facts["kernels"][i]) +
-            memory_map(facts["kernels"][i], kernel.schedule.bundles.size()) +
-            sections_table(facts["kernels"][i]);
+            heat_map(kernel) + traffic_table(facts.kernels[i]) +
+            memory_map(facts.kernels[i], kernel.schedule.bundles.size()) +
+            sections_table(facts.kernels[i]);
   }
-  return page + memory_section(facts["vmem"]) + "</body></html>\n";
+  return page + memory_section(facts.vmem) + "</body></html>\n";
 }
 
-}  // namespace evolve::ir
+}  // namespace evolve

@@ -3,15 +3,11 @@
 // people who come from Glaucis with rules that read these signals.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
-#include "engine/ir/model/program.h"
+#include "engine/ir/facts.h"
 
 namespace evolve::ir {
 
-// Returns the signals of a run. `facts` are the run's facts so far (facts.h). Schema in
-// engine/ir/README.md.
-nlohmann::json write_signals(const ProgramRun& run, const nlohmann::json& facts,
-                             const Device& device);
+// Returns the signals of a run. `facts` are the run's facts so far.
+Signals signals_of(const ProgramRun& run, const Facts& facts, const Device& device);
 
 }  // namespace evolve::ir
