@@ -63,7 +63,7 @@ Result<std::vector<std::string>> differing_judge(const Record& record,
 }
 
 Result<JudgeChoice> choose_judge(const PastRound& past, State& state, bool is_theirs_wanted) {
-  TRY_ASSIGN(auto is_imported, state.ledger->is_imported(past.stored.id));
+  TRY_ASSIGN(auto is_imported, state.ledger->rounds().is_imported(past.stored.id));
   if (!is_imported) return JudgeChoice{};
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
