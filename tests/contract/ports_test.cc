@@ -521,14 +521,16 @@ TEST_CASE("what can be executed can still be when it is placed", "[contract]") {
   }
 }
 
-TEST_CASE("of a folder the names are read", "[contract]") {
+TEST_CASE("all names in a folder are listed, sorted", "[contract]") {
   TestFolder folder;
   world::DiskFiles files;
   folder.write("b", "1");
   folder.write("a", "2");
   folder.write(".ninja_log", "3");
   REQUIRE(files.make_folders(folder / ".evolve/blobs"));
-  CHECK(*files.read(folder.path()) == "a\nb\n");
+  CHECK(*files.list(folder.path()) == std::vector<std::string>{".evolve", ".ninja_log", "a", "b"});
+  CHECK(files.list(folder / "missing").error().code == ErrorCode::external);
+  CHECK(!files.read(folder.path()));
 }
 
 TEST_CASE("a damaged blob counts as absent and goes away", "[contract]") {
