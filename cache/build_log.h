@@ -19,7 +19,8 @@ struct BuildRecord {
   std::string campaign;
   std::string targets;    // as asked for, blank-separated
   std::string toolchain;  // names and versions
-  std::string outcome;    // "done", "failed", "interrupted"; empty: it has not ended, or was killed
+  // "done", "failed" or "interrupted"; empty: it has not ended, or was killed
+  std::string outcome = {};
   int ran = 0;
   int cached = 0;
 };

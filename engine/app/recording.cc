@@ -42,9 +42,10 @@ std::vector<EdgeId> edges_beyond(std::vector<bool>& known, const Graph& graph, N
 
 Status begin_build(State& state, const std::string& campaign,
                    const std::vector<std::string>& targets, const std::string& toolchain) {
-  return state.ledger->begin_build({0, state.clock.utc(), campaign,
-                                    fmt::format("{}", fmt::join(targets, " ")), toolchain, "", 0,
-                                    0});
+  return state.ledger->begin_build({.started = state.clock.utc(),
+                                    .campaign = campaign,
+                                    .targets = fmt::format("{}", fmt::join(targets, " ")),
+                                    .toolchain = toolchain});
 }
 
 Status end_build(State& state, const Result<BuildSummary>& summary) {

@@ -171,7 +171,7 @@ struct Completed {
   uint64_t id = 0;
   int exit_status = 0;  // exit code, or 128 + the signal that ended it
   bool timed_out = false;
-  std::string output;        // stdout and stderr as written
+  std::string output = {};   // stdout and stderr as written
   double seconds = 0;        // wall time
   bool is_final = false;     // another attempt is not worth it
   std::string machine = {};  // where it ran; empty: this machine

@@ -37,9 +37,9 @@ struct Material {
   nlohmann::json spec;      // spec.json
   nlohmann::json evidence;  // evidence.json (engine/llm/README.md); null: missing
   History history;
-  Source parent;            // for repair: the rejected variant
-  Source second_parent;     // for crossover
-  search::Lessons lessons;  // learned by the campaign, or unproven
+  Source parent;              // for repair: the rejected variant
+  Source second_parent = {};  // for crossover
+  search::Lessons lessons;    // learned by the campaign, or unproven
   Stage stage = Stage::code;
   std::string plan;  // for the code to carry out; empty: no plan
 };

@@ -31,7 +31,7 @@ constexpr const char* kTheirsHint =
 // folder meanwhile, and comes back.
 bool is_written_for(const std::string& path, bool is_local, const std::string& rounds) {
   const auto folder = std::filesystem::current_path();
-  auto campaign = open_campaign({path, "", true, is_local});
+  auto campaign = open_campaign({.pipeline = path, .is_local = is_local});
   const auto root = std::filesystem::current_path();
   std::filesystem::current_path(folder);
   if (!campaign || root != folder) return false;
