@@ -37,9 +37,9 @@ Result<int64_t> drop_broken(const Keeping& keeping) {
 }
 
 // Calls `visit` for each file of each record, until it fails.
-Status for_each_file(SqliteLedger& ledger,
+Status for_each_file(RoundLog& log,
                      const std::function<Status(const StoredRecord&, const RecordedFile&)>& visit) {
-  return ledger.for_each_record([&](const StoredRecord& stored) -> Status {
+  return log.for_each_record([&](const StoredRecord& stored) -> Status {
     auto record = decode_record(stored.text);
     if (!record) return std::move(record).error().within(fmt::format("record {}", stored.id));
     for (const RecordedFile& file : files_of(*record)) {
@@ -75,9 +75,9 @@ std::vector<size_t> what_goes(std::span<const Weighed> blobs, const GcLimits& li
   return out;
 }
 
-Result<std::unordered_set<Digest>> pinned(SqliteLedger& ledger) {
+Result<std::unordered_set<Digest>> pinned(RoundLog& log) {
   std::unordered_set<Digest> out;
-  auto status = for_each_file(ledger, [&](const StoredRecord&, const RecordedFile& file) -> Status {
+  auto status = for_each_file(log, [&](const StoredRecord&, const RecordedFile& file) -> Status {
     out.insert(file.content);
     return {};
   });
@@ -86,7 +86,7 @@ Result<std::unordered_set<Digest>> pinned(SqliteLedger& ledger) {
 }
 
 Result<GcReport> gc(const Keeping& keeping, const GcLimits& limits, double now, bool dry_run) {
-  TRY_ASSIGN(auto needed, pinned(keeping.ledger));
+  TRY_ASSIGN(auto needed, pinned(keeping.ledger.rounds()));
   std::unordered_map<Digest, double> costs;
   auto status = keeping.memo.for_each([&](const ActionResult& result) -> Status {
     for (const Digest& output : result.outputs) {
@@ -133,7 +133,7 @@ Result<std::unordered_set<Digest>> fetch_lost(const Keeping& keeping, RemoteCach
   };
   TRY(keeping.memo.for_each(note));
   // From the ledger, only results that records need are asked for: gc removed the rest on purpose.
-  auto status = keeping.ledger.for_each_record([&](const StoredRecord& stored) -> Status {
+  auto status = keeping.ledger.rounds().for_each_record([&](const StoredRecord& stored) -> Status {
     TRY_ASSIGN(auto record, decode_record(stored.text));
     for (const RecordedStep& step : record.steps) {
       TRY_ASSIGN(auto result, keeping.ledger.recall(step.key));
@@ -174,7 +174,7 @@ Result<VerifyReport> verify(const Keeping& keeping, RemoteCache* remote) {
   }
   std::set<std::string> missing;
   auto status = for_each_file(
-      keeping.ledger, [&](const StoredRecord& stored, const RecordedFile& file) -> Status {
+      keeping.ledger.rounds(), [&](const StoredRecord& stored, const RecordedFile& file) -> Status {
         if (file.content == folder_digest()) return {};
         TRY_ASSIGN(auto is_there, keeping.blobs.contains(file.content));
         if (is_there) return {};

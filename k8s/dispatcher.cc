@@ -54,6 +54,11 @@ std::string round_of(const std::string& path) {
   return rest.substr(0, rest.find('/'));
 }
 
+// A command that no node could run, and will not be tried again.
+Completed fault_of(const Command& command, const std::string& why) {
+  return {.id = command.id, .exit_status = kNodeFault, .output = why + "\n", .is_final = true};
+}
+
 }  // namespace
 
 Dispatcher::Dispatcher(Api& api, Store& store, Files& files, Clock& clock,
@@ -125,7 +130,7 @@ void Dispatcher::note(const Status& status, double now) {
   if (now < trouble_since_ + kGiveUpSeconds) return;
   while (!tickets_.empty()) give_up(tickets_.begin()->first, trouble_);
   for (const Command& command : fresh_) {
-    completed_.push_back({command.id, kNodeFault, false, trouble_ + "\n", 0, true});
+    completed_.push_back(fault_of(command, trouble_));
   }
   fresh_.clear();
 }
@@ -163,8 +168,8 @@ void Dispatcher::prepare(double now) {
       orders.push_back(*order);
       names.push_back(run_name(*order));
     } else {
-      completed_.push_back({fresh_.front().id, kNodeFault, false,
-                            fmt::format("evolve: error: {}\n", order.error().message), 0, true});
+      completed_.push_back(
+          fault_of(fresh_.front(), fmt::format("evolve: error: {}", order.error().message)));
     }
     fresh_.pop_front();
   }
@@ -423,8 +428,12 @@ Status Dispatcher::deliver(const std::string& order, const Run& run) {
       if (!written) return written;
     }
   }
-  complete(order, {ticket.command.id, run.exit_status, run.timed_out, run.output, run.seconds,
-                   false, run.node});
+  complete(order, {.id = ticket.command.id,
+                   .exit_status = run.exit_status,
+                   .timed_out = run.timed_out,
+                   .output = run.output,
+                   .seconds = run.seconds,
+                   .machine = run.node});
   return {};
 }
 
@@ -477,8 +486,7 @@ void Dispatcher::retry(const std::string& order, const std::string& job, double 
 void Dispatcher::give_up(const std::string& order, const std::string& why) {
   const Command& command = tickets_.at(order).command;
   complete(order,
-           {command.id, kNodeFault, false,
-            fmt::format("evolve: error: {}: {}\n", command.errand->node_pool, why), 0, true});
+           fault_of(command, fmt::format("evolve: error: {}: {}", command.errand->node_pool, why)));
 }
 
 void Dispatcher::finish(const std::string& name) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,7 @@ struct FaultPlan {
   static Error error() { return external("write 'x': No space left on device"); }
 };
 
-// A disk in memory.
+// A disk in memory. Where a test needs what is in a folder, `files` has its names, one a line.
 class FakeFiles : public Files {
  public:
   std::map<std::string, std::string> files;
@@ -54,6 +55,13 @@ class FakeFiles : public Files {
     auto it = files.find(path);
     if (it == files.end()) return external("open '" + path + "': No such file or directory");
     return it->second;
+  }
+  Result<std::vector<std::string>> list(const std::string& path) override {
+    TRY_ASSIGN(auto text, read(path));
+    std::vector<std::string> names;
+    std::istringstream lines(text);
+    for (std::string name; std::getline(lines, name);) names.push_back(name);
+    return names;
   }
   Status write(const std::string& path, std::string_view bytes) override {
     if (fails()) return FaultPlan::error();

@@ -16,8 +16,8 @@
 namespace evolve {
 
 struct CampaignOptions {
-  std::string pipeline;  // as given; empty: found from the current folder
-  std::string state;     // as given; empty: .evolve next to the pipeline
+  std::string pipeline;    // as given; empty: found from the current folder
+  std::string state = {};  // as given; empty: .evolve next to the pipeline
   bool is_sandboxed = true;
   bool is_local = false;  // all steps run on this machine
 };

@@ -213,11 +213,11 @@ Result<json> variant_report(const Campaign& campaign, const std::string& variant
   return report;
 }
 
-Result<json> rounds_report(const std::string& campaign, cache::SqliteLedger& ledger) {
-  TRY_ASSIGN(auto rounds, ledger.rounds(campaign));
+Result<json> rounds_report(const std::string& campaign, cache::RoundLog& log) {
+  TRY_ASSIGN(auto rounds, log.selections(campaign));
   json out = json::array();
   for (const auto& round : rounds) {
-    TRY_ASSIGN(auto record, ledger.last_record(campaign, round.number));
+    TRY_ASSIGN(auto record, log.last_record(campaign, round.number));
     auto selection = read_selection_of(round.selection);
     out.push_back({{"round", round.number},
                    {"recorded", round.recorded},
@@ -225,7 +225,7 @@ Result<json> rounds_report(const std::string& campaign, cache::SqliteLedger& led
                    {"selection", selection ? *selection : json::object()}});
     if (!selection) out.back()["problem"] = selection.error().message;
     if (!record) continue;
-    TRY_ASSIGN(auto is_imported, ledger.is_imported(record->id));
+    TRY_ASSIGN(auto is_imported, log.is_imported(record->id));
     if (is_imported) out.back()["imported"] = true;
   }
   return out;

@@ -23,13 +23,14 @@ std::vector<Digest> models_keys(const Record& record) {
 Result<std::vector<Digest>> models_keys(const Campaign& campaign, State& state) {
   std::vector<Digest> out;
   if (campaign.shape.files.llm.empty()) return out;
-  auto status = state.ledger->for_each_record([&](const cache::StoredRecord& stored) -> Status {
-    if (stored.campaign != campaign.name) return {};
-    auto record = decode_record(stored.text);
-    if (!record) return std::move(record).error().within(fmt::format("record {}", stored.id));
-    for (const Digest& key : models_keys(*record)) out.push_back(key);
-    return {};
-  });
+  auto status =
+      state.ledger->rounds().for_each_record([&](const cache::StoredRecord& stored) -> Status {
+        if (stored.campaign != campaign.name) return {};
+        auto record = decode_record(stored.text);
+        if (!record) return std::move(record).error().within(fmt::format("record {}", stored.id));
+        for (const Digest& key : models_keys(*record)) out.push_back(key);
+        return {};
+      });
   if (!status) return std::move(status).error();
   return out;
 }
@@ -46,7 +47,7 @@ Result<AskedAgain> asked_again(const Campaign& campaign, const Graph& graph,
     // A round without a record is still open: nobody knows yet what it will have asked.
     const int round = round_of(campaign.shape, variant_number(variant).value_or(0));
     if (!is_recorded.contains(round)) {
-      TRY_ASSIGN(auto record, state.ledger->last_record(campaign.name, round));
+      TRY_ASSIGN(auto record, state.ledger->rounds().last_record(campaign.name, round));
       is_recorded[round] = record.has_value();
     }
     if (!is_recorded[round]) continue;

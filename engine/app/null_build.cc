@@ -82,7 +82,7 @@ std::string NullBuild::asked(const std::vector<std::string>& environment) const 
 }
 
 Result<std::string> NullBuild::text_digest(int64_t record) {
-  TRY_ASSIGN(auto stored, state_.ledger->find_record(record));
+  TRY_ASSIGN(auto stored, state_.ledger->rounds().find_record(record));
   return stored ? digest_of(stored->text).hex() : std::string();
 }
 

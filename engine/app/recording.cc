@@ -42,9 +42,10 @@ std::vector<EdgeId> edges_beyond(std::vector<bool>& known, const Graph& graph, N
 
 Status begin_build(State& state, const std::string& campaign,
                    const std::vector<std::string>& targets, const std::string& toolchain) {
-  return state.ledger->begin_build({0, state.clock.utc(), campaign,
-                                    fmt::format("{}", fmt::join(targets, " ")), toolchain, "", 0,
-                                    0});
+  return state.ledger->begin_build({.started = state.clock.utc(),
+                                    .campaign = campaign,
+                                    .targets = fmt::format("{}", fmt::join(targets, " ")),
+                                    .toolchain = toolchain});
 }
 
 Status end_build(State& state, const Result<BuildSummary>& summary) {
@@ -125,15 +126,15 @@ Result<int64_t> record_rounds(const Campaign& campaign, const std::string& toolc
       if (stored) continue;
       TRY(sources.put_file(machine_path(path, lookup.keys().machine()), source.content));
     }
-    TRY_ASSIGN(auto id, state.ledger->add_record(
+    TRY_ASSIGN(auto id, state.ledger->rounds().add_record(
                             {0, before, campaign.name, number, state.clock.utc(), encode(record)}));
     before = id;
     if (number == 0) continue;
     auto selection =
         state.files.read(fmt::format("{}/round-{}/selection.json", campaign.work, number));
     if (!selection) return std::move(selection).error();
-    auto status =
-        state.ledger->record_round(campaign.name, {number, state.clock.utc(), *selection});
+    auto status = state.ledger->rounds().record_selection(campaign.name,
+                                                          {number, state.clock.utc(), *selection});
     if (!status) return std::move(status).error();
   }
   return before;

@@ -85,10 +85,10 @@ Result<json> Why::stored() {
 
 Result<json> Why::last_build() {
   auto& ledger = *session_.state->ledger;
-  TRY_ASSIGN(auto builds, ledger.builds(session_.campaign.name));
+  TRY_ASSIGN(auto builds, ledger.builds().list(session_.campaign.name));
   if (builds.empty()) return json();
   const auto& last = builds.front();
-  TRY_ASSIGN(auto edges, ledger.edges_of_build(last.id));
+  TRY_ASSIGN(auto edges, ledger.builds().edges(last.id));
   const Plan plan(graph_, targets_);
   const std::set<EdgeId> wanted(plan.wanted_edges().begin(), plan.wanted_edges().end());
   // Rows are in the manifest's order, and edges that it no longer has come last. The order in which
@@ -170,8 +170,8 @@ std::vector<KeyChange> Why::changes_of(const std::vector<KeyPart>& before,
 }
 
 Result<json> Why::nearest_of(EdgeId id, const std::vector<KeyPart>& now) {
-  TRY_ASSIGN(auto past,
-             session_.state->ledger->last_records_of(graph_.extension(id, "step"), kNearestOf));
+  TRY_ASSIGN(auto past, session_.state->ledger->builds().last_edges_of(graph_.extension(id, "step"),
+                                                                       kNearestOf));
   const EdgeRecord* best = nullptr;
   std::vector<KeyChange> least;
   for (const EdgeRecord& record : past) {
@@ -187,7 +187,7 @@ Result<json> Why::nearest_of(EdgeId id, const std::vector<KeyPart>& now) {
 }
 
 Result<json> Why::origin_of(const ActionResult& result) {
-  TRY_ASSIGN(auto build, session_.state->ledger->build_that_ran(result.key));
+  TRY_ASSIGN(auto build, session_.state->ledger->builds().first_that_ran(result.key));
   json out = {{"built_at", result.built_at},
               {"built_on", result.built_on},
               {"seconds", result.seconds},
@@ -223,7 +223,7 @@ void Why::add_to_group(std::map<std::pair<std::string, std::string>, json>& grou
 Result<std::vector<std::string>> Why::past_reasons(const EdgeRecord& edge, std::optional<EdgeId> id,
                                                    int64_t build) {
   std::vector<std::string> recorded = {edge.reason};
-  TRY_ASSIGN(auto before, session_.state->ledger->record_before(edge.output, build));
+  TRY_ASSIGN(auto before, session_.state->ledger->builds().edge_before(edge.output, build));
   if (!before || !id || edge.outcome == Outcome::failed) return recorded;
   auto texts = describe(*id, changes_between(before->result.parts, edge.result.parts));
   return texts.empty() ? recorded : texts;

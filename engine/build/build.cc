@@ -475,8 +475,10 @@ class Build {
       event.exit_status = summary_.exit_status;
       event.output = completed.output;
       if (completed.exit_status == 0 || completed.timed_out) event.output += error.message + "\n";
-      EdgeRecord record{
-          lookup_.keys().record_name(edge), event.step, Outcome::failed, error.message, {}};
+      EdgeRecord record = {.output = lookup_.keys().record_name(edge),
+                           .step = event.step,
+                           .outcome = Outcome::failed,
+                           .reason = error.message};
       record.result.built_at = ports_.clock.utc();
       TRY(ports_.ledger.record(record));
       plan_.fail(edge);
@@ -507,9 +509,7 @@ class Build {
   }
 
   static Error interrupted() {
-    Error error{ErrorCode::interrupted, "interrupted", "", "", false};
-    error.hint = "build again to go on where it stopped";
-    return error;
+    return interrupted_error("interrupted", "build again to go on where it stopped");
   }
 
   // The ledger's column of reasons.

@@ -1,12 +1,22 @@
 #include "engine/build/file_table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "engine/core/key.h"
 
 namespace evolve {
+
+namespace {
+
+// Records that builds keep in a folder. A folder is the same with and without them.
+constexpr std::array<std::string_view, 3> kRecords = {".evolve", ".ninja_log", ".ninja_deps"};
+
+}  // namespace
 
 FileTable::FileTable(Graph& graph, Files& files, Snapshot& snapshot,
                      std::span<const MachineBinding> machine)
@@ -74,8 +84,11 @@ Result<std::optional<Digest>> FileTable::source_digest(NodeId node) {
     return std::optional(state->content);
   }
   folders_.insert(node);
-  TRY_ASSIGN(auto names, files_.read(graph_.path(node)));
-  return std::optional(digest_of(names));
+  TRY_ASSIGN(auto names, files_.list(graph_.path(node)));
+  std::erase_if(names, [](const std::string& name) {
+    return std::find(kRecords.begin(), kRecords.end(), name) != kRecords.end();
+  });
+  return std::optional(digest_of(fmt::format("{}\n", fmt::join(names, "\n"))));
 }
 
 bool FileTable::is_always_new(NodeId node) const {

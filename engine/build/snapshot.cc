@@ -61,8 +61,11 @@ void Snapshot::set_edge(EdgeId id, const Settled& settled) {
   if (auto old = edge(id); old && old->key == settled.key) return;
   if (index(id) >= edges_.size()) edges_.resize(std::max(index(id) + 1, edges_.size() * 3 / 2));
   Entry& entry = edges_[index(id)];
-  entry = {settled.key, settled.seconds, static_cast<uint32_t>(discovered_.size()),
-           static_cast<uint32_t>(settled.discovered.size()), true};
+  entry = {.key = settled.key,
+           .seconds = settled.seconds,
+           .first = static_cast<uint32_t>(discovered_.size()),
+           .count = static_cast<uint32_t>(settled.discovered.size()),
+           .is_known = true};
   discovered_.insert(discovered_.end(), settled.discovered.begin(), settled.discovered.end());
   is_changed_ = true;
 }

@@ -18,7 +18,12 @@ void Trace::started(const EdgeEvent& event) {
   const size_t slot = free_slots_.extract(free_slots_.begin()).value();
   const double now = clock_.monotonic_seconds() - start_;
   running_[event.edge] = spans_.size();
-  spans_.push_back({event.edge, event.step, event.subject, now, now, slot, false});
+  spans_.push_back({.edge = event.edge,
+                    .step = event.step,
+                    .subject = event.subject,
+                    .start = now,
+                    .end = now,
+                    .slot = slot});
   next_.started(event);
 }
 

@@ -7,6 +7,7 @@
 #include "engine/campaign/spec_values.h"
 #include "engine/core/expression.h"
 #include "engine/core/text/did_you_mean.h"
+#include "engine/core/text/scan.h"
 #include "engine/core/yaml/yaml_source.h"
 
 namespace evolve {
@@ -50,16 +51,9 @@ const std::vector<std::string>& known_outside() {
   return words;
 }
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 bool is_identifier(std::string_view name) {
   return !name.empty() && name.size() <= kLongestName && !is_digit(name.front()) &&
-         std::all_of(name.begin(), name.end(), [](char c) { return is_letter(c) || is_digit(c); });
+         std::all_of(name.begin(), name.end(), is_word_character);
 }
 
 // The keywords of Python 3.11.
@@ -76,7 +70,7 @@ const std::vector<std::string>& python_keywords() {
 bool is_folder_name(std::string_view name) {
   return !name.empty() && name.size() <= kLongestName && name.front() != '-' &&
          std::all_of(name.begin(), name.end(),
-                     [](char c) { return is_letter(c) || is_digit(c) || c == '-'; });
+                     [](char c) { return is_word_character(c) || c == '-'; });
 }
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {

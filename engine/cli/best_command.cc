@@ -26,13 +26,13 @@ namespace fs = std::filesystem;
 // Returns the last round up to `last` that follows from the rounds before it as they are. After an
 // edit and a build of some rounds, or after a build that did not end, later rounds lie there as
 // they were before.
-Result<int> last_connected(const Campaign& campaign, cache::SqliteLedger& ledger, int last) {
-  TRY_ASSIGN(auto rounds, ledger.rounds(campaign.name));
+Result<int> last_connected(const Campaign& campaign, cache::RoundLog& log, int last) {
+  TRY_ASSIGN(auto rounds, log.selections(campaign.name));
   std::map<int, std::string> selections;
   for (const cache::RoundRecord& one : rounds) selections[one.number] = one.selection;
   int64_t before = 0;
   for (int round = 0; round <= last; ++round) {
-    TRY_ASSIGN(auto record, ledger.last_record(campaign.name, round));
+    TRY_ASSIGN(auto record, log.last_record(campaign.name, round));
     if (!record) return last;  // no build of this round has ended
     if (record->before != before) return std::max(round - 1, 0);
     before = record->id;
@@ -65,7 +65,7 @@ Status run_best(const CommonOptions& common, const std::string& out) {
   TRY_ASSIGN(auto session, open_without_graph(common));
   const Campaign* campaign = &session.campaign;
   const int last = last_round(*campaign);
-  TRY_ASSIGN(auto connected, last_connected(*campaign, *session.state->ledger, last));
+  TRY_ASSIGN(auto connected, last_connected(*campaign, session.state->ledger->rounds(), last));
   const int round = connected;
   if (round < last) {
     common.warn(

@@ -237,7 +237,7 @@ class CampaignBuild {
   // Loads the snapshot, unless the ledger was lost: an edge that is only known to be up to date is
   // not recorded again.
   Snapshot load() {
-    auto builds = state_.ledger->builds(session_.campaign.name);
+    auto builds = state_.ledger->builds().list(session_.campaign.name);
     if (!builds || builds->empty()) return {};
     std::string warning;
     auto snapshot = load_snapshot(state_, session_.campaign.manifest(), *session_.graph, warning);
@@ -248,7 +248,7 @@ class CampaignBuild {
   void tell_of_nodes(const Nodes& nodes) {
     for (const std::string& warning : nodes.warnings()) common_.warn(warning);
     // Only a warning, because a ledger that cannot be written ends the build by itself.
-    if (auto recorded = state_.ledger->record_use(nodes.use()); !recorded) {
+    if (auto recorded = state_.ledger->use().record_nodes(nodes.use()); !recorded) {
       common_.warn(recorded.error().message);
     }
     nodes_report_ = nodes.report();

@@ -92,9 +92,9 @@ Result<cache::GcLimits> limits_of(const CacheCommand& command) {
 Status run_cache_stats(const CommonOptions& common) {
   TRY_ASSIGN(auto state, open_existing(common));
   TRY_ASSIGN(auto blobs, state->blobs->list());
-  TRY_ASSIGN(auto needed, cache::pinned(*state->ledger));
-  TRY_ASSIGN(auto tallies, state->ledger->tallies());
-  TRY_ASSIGN(auto uses, state->ledger->uses());
+  TRY_ASSIGN(auto needed, cache::pinned(state->ledger->rounds()));
+  TRY_ASSIGN(auto tallies, state->ledger->use().steps());
+  TRY_ASSIGN(auto uses, state->ledger->use().nodes());
   int64_t results = 0;
   auto counted = state->memo->for_each([&](const ActionResult&) -> Status {
     ++results;

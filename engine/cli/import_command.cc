@@ -78,7 +78,7 @@ Result<int> record_past(const CommonOptions& common, const std::string& pipeline
     TRY(world::write_file_atomic(path.string(), record.dump(2) + "\n"));
   }
   for (const json& round : past.at("rounds")) {
-    TRY(session.state->ledger->record_round(
+    TRY(session.state->ledger->rounds().record_selection(
         campaign.name, {round.at("round").get<int>(), session.state->clock.utc(), round.dump()}));
   }
   TRY(session.state->ledger->flush());

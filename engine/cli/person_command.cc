@@ -242,8 +242,8 @@ Status wait_for_all(const CommonOptions& common, const Campaign& campaign,
       std::vector<std::string> ids;
       ids.reserve(awaited.size());
       for (const Awaited& one : awaited) ids.push_back(one.id);
-      return Error{ErrorCode::interrupted, fmt::format("interrupted: {}", next_step(round, ids)),
-                   "", fmt::format("evolve round open {}", round)};
+      return interrupted_error(fmt::format("interrupted: {}", next_step(round, ids)),
+                               fmt::format("evolve round open {}", round));
     }
     std::erase_if(awaited, [&](Awaited& one) {
       if (!has_come(common, campaign, one)) return false;

@@ -70,7 +70,8 @@ Result<search::Standpoint> standpoint(Session& session, int round) {
   }
   out.stagnant = search::stagnant_rounds(scores, resolution);
   if (auto status = add_exchanges(session.campaign, round, out); !status) return status.error();
-  TRY_ASSIGN(auto device, session.state->ledger->spent_seconds(session.campaign.name, "measure"));
+  TRY_ASSIGN(auto device,
+             session.state->ledger->use().spent_seconds(session.campaign.name, "measure"));
   out.device_seconds = device;
   return out;
 }

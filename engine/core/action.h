@@ -73,7 +73,7 @@ struct EdgeRecord {
   std::string step;
   Outcome outcome = Outcome::hit;
   std::string reason;  // why it ran: "no record", "input 'x': a -> b"; empty for a hit
-  ActionResult result;
+  ActionResult result = {};
 };
 
 }  // namespace evolve

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/core/text/plain_text.h"
+#include "engine/core/text/scan.h"
 
 namespace evolve {
 
@@ -49,7 +50,7 @@ bool is_below(std::string_view path) {
 namespace {
 
 bool is_letter_or_digit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  return is_letter(c) || is_digit(c);
 }
 
 }  // namespace

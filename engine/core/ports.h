@@ -1,5 +1,5 @@
-// The ports: everything that the build loop asks of the world, at most six calls each. Implemented
-// by engine/world and cache/, and by the recording fakes and fault wrappers of tests/.
+// The ports: everything that the build loop asks of the world, at most seven calls each.
+// Implemented by engine/world and cache/, and by the recording fakes and fault wrappers of tests/.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +31,10 @@ enum class Sharing {
 class Files {
  public:
   virtual ~Files() = default;
-  // Returns the bytes of a file. For a folder: the names in it, sorted, one a line, without the
-  // names of records that builds keep there.
+  // Returns the bytes of a file.
   virtual Result<std::string> read(const std::string& path) = 0;
+  // Returns the names in a folder, sorted, hidden ones included.
+  virtual Result<std::vector<std::string>> list(const std::string& path) = 0;
   // Replaces the file as a whole or not at all; its folder must exist.
   virtual Status write(const std::string& path, std::string_view bytes) = 0;
   // Removes a file. A missing file is no error.
@@ -170,7 +171,7 @@ struct Completed {
   uint64_t id = 0;
   int exit_status = 0;  // exit code, or 128 + the signal that ended it
   bool timed_out = false;
-  std::string output;        // stdout and stderr as written
+  std::string output = {};   // stdout and stderr as written
   double seconds = 0;        // wall time
   bool is_final = false;     // another attempt is not worth it
   std::string machine = {};  // where it ran; empty: this machine

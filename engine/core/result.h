@@ -38,8 +38,8 @@ struct Error {
   ErrorCode code = ErrorCode::internal;
   std::string message;  // "<where>: <what>: <why>", lower case, no final period
   // Further lines to print as they are (a source excerpt, captured output), or empty.
-  std::string detail;
-  std::string hint;         // one line on what to do about it, or empty
+  std::string detail = {};
+  std::string hint = {};    // one line on what to do about it, or empty
   bool is_located = false;  // the message begins with a file and a line, shown in `detail`
 
   // Returns the same error with `where` put in front of its message.
@@ -50,16 +50,22 @@ struct Error {
 };
 
 inline Error failed(std::string message) {
-  return {ErrorCode::failed, std::move(message), {}, {}, false};
+  return {.code = ErrorCode::failed, .message = std::move(message)};
 }
 inline Error bad_input(std::string message, std::string detail = {}, std::string hint = {}) {
-  return {ErrorCode::bad_input, std::move(message), std::move(detail), std::move(hint), false};
+  return {.code = ErrorCode::bad_input,
+          .message = std::move(message),
+          .detail = std::move(detail),
+          .hint = std::move(hint)};
 }
 inline Error external(std::string message) {
-  return {ErrorCode::external, std::move(message), {}, {}, false};
+  return {.code = ErrorCode::external, .message = std::move(message)};
 }
 inline Error internal_error(std::string message) {
-  return {ErrorCode::internal, std::move(message), {}, {}, false};
+  return {.code = ErrorCode::internal, .message = std::move(message)};
+}
+inline Error interrupted_error(std::string message, std::string hint = {}) {
+  return {.code = ErrorCode::interrupted, .message = std::move(message), .hint = std::move(hint)};
 }
 
 // Either a value or an Error. TRY and TRY_ASSIGN, below, pass a failure on.

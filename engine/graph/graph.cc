@@ -186,7 +186,7 @@ const Rule* Scope::find_rule(std::string_view name) const {
 }
 
 Graph::Graph() : table_(1024) {
-  new_scope(nullptr)->add_rule(add_rule({"phony", {}, true}));
+  new_scope(nullptr)->add_rule(add_rule({.name = "phony", .is_phony = true}));
   add_pool({"", 0});
   add_pool({"console", 1});
 }

@@ -52,7 +52,7 @@ struct Rule {
     Template value;
   };
   std::string_view name;
-  std::span<const Binding> bindings;
+  std::span<const Binding> bindings = {};
   bool is_phony = false;
   bool is_circular = false;  // its bindings name each other, unless an edge overrides them
 

@@ -11,6 +11,7 @@
 
 #include "engine/core/json_read.h"
 #include "engine/core/text/did_you_mean.h"
+#include "engine/core/text/scan.h"
 
 namespace evolve::llm {
 
@@ -119,12 +120,8 @@ Status check_address(const Model& model, const std::string& where) {
 
 // Whether an environment variable can have this name: letters, digits and '_', and no digit first.
 bool is_variable_name(std::string_view name) {
-  auto is_letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
-  return !name.empty() && is_letter(name.front()) &&
-         std::all_of(name.begin(), name.end(),
-                     [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+  return !name.empty() && !is_digit(name.front()) &&
+         std::all_of(name.begin(), name.end(), is_word_character);
 }
 
 Result<Model> read_model(const json& from, const std::string& where) {

@@ -49,7 +49,7 @@ std::vector<FencedBlock> fenced_blocks(std::string_view text) {
     if (!open) {
       if (!fence) continue;
       open = fence;
-      out.push_back({language_of(fence->info), "", false});
+      out.push_back({.language = language_of(fence->info), .is_closed = false});
     } else if (fence && fence->mark == open->mark && fence->length >= open->length &&
                fence->info.empty()) {
       open.reset();

@@ -46,8 +46,13 @@ Choice choose(const PromptRequest& request) {
   out.mode = parent_is_rejected ? Mode::repair
                                 : choose_mode(request.config, possible, request.random_seed,
                                               request.round, request.index);
-  out.material = {request.spec, request.evidence, request.history, request.parent,
-                  {},           request.lessons,  request.stage,   request.plan.text};
+  out.material = {.spec = request.spec,
+                  .evidence = request.evidence,
+                  .history = request.history,
+                  .parent = request.parent,
+                  .lessons = request.lessons,
+                  .stage = request.stage,
+                  .plan = request.plan.text};
   out.parents = {request.parent.id};
   if (out.mode == Mode::crossover) {
     out.material.second_parent = request.second_parent;

@@ -161,7 +161,7 @@ Result<Proposal> read_proposal(std::string_view text, Finish finish,
   TRY_ASSIGN(auto block, search::find_block(context.parent));
   text = without_thoughts(text);
   TRY_ASSIGN(auto adopted, search::adopt(find_code(text, finish, context, block), context));
-  Proposal out = {std::move(adopted.kernel), std::move(adopted.problem), {}, {}};
+  Proposal out = {.kernel = std::move(adopted.kernel), .problem = std::move(adopted.problem)};
   out.learnings = tagged(text, "learning", kMostLearnings);
   for (std::string& plan : tagged(text, "plan", 1)) out.plan = std::move(plan);
   return out;

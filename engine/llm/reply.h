@@ -19,8 +19,8 @@ struct Proposal {
   // or unchanged.
   std::optional<search::Problem> problem;
   // Each on one line, without its tags, and cut if it is long; learnings in the reply's order.
-  std::string plan;
-  std::vector<std::string> learnings;
+  std::string plan = {};
+  std::vector<std::string> learnings = {};
 };
 
 // Reads a reply in either form, whatever was asked for: edits if it has any, else one Python block.

@@ -81,9 +81,9 @@ struct Material {
   SpecText spec;
   CompilerEvidence evidence;
   History history;
-  Source parent;            // for repair: the rejected variant
-  Source second_parent;     // for crossover
-  search::Lessons lessons;  // learned by the campaign, or unproven
+  Source parent;              // for repair: the rejected variant
+  Source second_parent = {};  // for crossover
+  search::Lessons lessons;    // learned by the campaign, or unproven
   Stage stage = Stage::code;
   std::string plan;  // for the code to carry out; empty: no plan
 };

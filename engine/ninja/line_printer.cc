@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/core/text/scan.h"
+
 namespace evolve::ninja {
 
 namespace {
@@ -15,10 +17,6 @@ namespace {
 bool is_set(const char* variable) {
   const char* value = std::getenv(variable);
   return value != nullptr && std::string_view(value) != "0";
-}
-
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
 // Returns the length of the color code ("\x1b[…m") at `at`; 0: no color code there.

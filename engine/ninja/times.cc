@@ -138,11 +138,10 @@ std::string Times::logged_command(EdgeId id) const {
 
 Result<Judgement> Times::judge(EdgeId id, bool is_unchanged) {
   grown_to(judged_, index(id), graph_.edge_count()) = now();
-  Case its{logged_command(id),
-           !graph_.binding(id, "generator").empty(),
-           !graph_.binding(id, "restat").empty(),
-           is_unchanged,
-           {}};
+  Case its{.command = logged_command(id),
+           .is_generator = !graph_.binding(id, "generator").empty(),
+           .is_restat = !graph_.binding(id, "restat").empty(),
+           .is_unchanged = is_unchanged};
   if (!count_in(graph_.edge(id).content_inputs(), its.newest)) {
     return because(in_words("an input is missing"));
   }

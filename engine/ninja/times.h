@@ -45,7 +45,7 @@ class Times final : public UpToDateRule {
     bool is_generator = false;
     bool is_restat = false;
     bool is_unchanged = false;  // by content
-    Newest newest;              // of the inputs
+    Newest newest = {};         // of the inputs
   };
 
   // Returns the time of a node's file; nullopt: no file there.

@@ -51,7 +51,7 @@ class Exporter {
 
  private:
   Status describe() {
-    auto& ledger = *past_.state->ledger;
+    auto& log = past_.state->ledger->rounds();
     json records = json::array();
     for (const cache::StoredRecord& stored : round_.chain) {
       TRY_ASSIGN(auto selection, selection_of(stored));
@@ -63,7 +63,7 @@ class Exporter {
     texts_[kBundleRecords] = records.dump() + "\n";
     json results = json::array();
     for (const RecordedStep& step : round_.record.steps) {
-      TRY_ASSIGN(auto result, ledger.recall_any(step.key));
+      TRY_ASSIGN(auto result, log.recall_any(step.key));
       if (result) results.push_back({step.key.hex(), cache::encode_result(*result)});
     }
     texts_[kBundleResults] = results.dump() + "\n";
@@ -130,36 +130,36 @@ Status store(const Bundle& bundle, const std::string& campaign, State& state) {
     if (!status) return status;
   }
   for (const ActionResult& result : bundle.results) {
-    TRY(state.ledger->add_imported(result));
+    TRY(state.ledger->rounds().add_imported(result));
   }
   int64_t before = 0;
   for (const BundledRound& round : bundle.rounds) {
-    TRY_ASSIGN(auto id, state.ledger->add_record(
+    TRY_ASSIGN(auto id, state.ledger->rounds().add_record(
                             {0, before, campaign, round.number, round.recorded, round.record},
                             cache::Origin::imported));
     before = id;
     if (round.selection.empty()) continue;
-    auto status =
-        state.ledger->record_round(campaign, {round.number, round.recorded, round.selection});
+    auto status = state.ledger->rounds().record_selection(
+        campaign, {round.number, round.recorded, round.selection});
     if (!status) return status;
   }
   return {};
 }
 
 // Whether a campaign of that name exists here with other records.
-Result<bool> is_another(cache::SqliteLedger& ledger, const std::string& campaign,
+Result<bool> is_another(cache::RoundLog& log, const std::string& campaign,
                         const std::vector<BundledRound>& rounds) {
   for (const BundledRound& round : rounds) {
-    TRY_ASSIGN(auto last, ledger.last_record(campaign, round.number));
+    TRY_ASSIGN(auto last, log.last_record(campaign, round.number));
     if (last && last->text != round.record) return true;
   }
   return false;
 }
 
 // Returns the first round, from 1, that was recorded here with another selection; 0: no round.
-Result<int> other_selection(cache::SqliteLedger& ledger, const std::string& campaign,
+Result<int> other_selection(cache::RoundLog& log, const std::string& campaign,
                             const std::vector<BundledRound>& rounds) {
-  TRY_ASSIGN(auto known, ledger.rounds(campaign));
+  TRY_ASSIGN(auto known, log.selections(campaign));
   for (const cache::RoundRecord& own : known) {
     for (const BundledRound& round : rounds) {
       const bool is_other = round.number == own.number && !round.selection.empty() &&
@@ -218,13 +218,13 @@ Result<Answer> import_bundle(const SessionOptions& options, const BundleRequest&
       read_bundle(path, state->files, fmt::format("{}/import.{}", state->folder, ::getpid()));
   if (!bundle) return std::move(bundle).error();
   const std::string campaign = request.as.empty() ? bundle->campaign : request.as;
-  TRY_ASSIGN(auto is_taken, is_another(*state->ledger, campaign, bundle->rounds));
+  TRY_ASSIGN(auto is_taken, is_another(state->ledger->rounds(), campaign, bundle->rounds));
   if (is_taken) {
     return bad_input(
         fmt::format("{}: a campaign '{}' is here, and is another", request.path, campaign), "",
         "evolve import --as NAME");
   }
-  TRY_ASSIGN(auto other, other_selection(*state->ledger, campaign, bundle->rounds));
+  TRY_ASSIGN(auto other, other_selection(state->ledger->rounds(), campaign, bundle->rounds));
   if (other > 0) {
     return bad_input(fmt::format("{}: round-{} of '{}' is recorded here with another selection",
                                  request.path, other, campaign),

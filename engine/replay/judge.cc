@@ -31,7 +31,7 @@ constexpr const char* kTheirsHint =
 // folder meanwhile, and comes back.
 bool is_written_for(const std::string& path, bool is_local, const std::string& rounds) {
   const auto folder = std::filesystem::current_path();
-  auto campaign = open_campaign({path, "", true, is_local});
+  auto campaign = open_campaign({.pipeline = path, .is_local = is_local});
   const auto root = std::filesystem::current_path();
   std::filesystem::current_path(folder);
   if (!campaign || root != folder) return false;
@@ -63,7 +63,7 @@ Result<std::vector<std::string>> differing_judge(const Record& record,
 }
 
 Result<JudgeChoice> choose_judge(const PastRound& past, State& state, bool is_theirs_wanted) {
-  TRY_ASSIGN(auto is_imported, state.ledger->is_imported(past.stored.id));
+  TRY_ASSIGN(auto is_imported, state.ledger->rounds().is_imported(past.stored.id));
   if (!is_imported) return JudgeChoice{};
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();

@@ -11,7 +11,7 @@ namespace evolve {
 
 namespace {
 
-Result<PastRound> load_record(cache::SqliteLedger& ledger, cache::StoredRecord stored) {
+Result<PastRound> load_record(cache::RoundLog& log, cache::StoredRecord stored) {
   PastRound out;
   out.stored = std::move(stored);
   std::vector<Record> rounds;
@@ -21,7 +21,7 @@ Result<PastRound> load_record(cache::SqliteLedger& ledger, cache::StoredRecord s
     rounds.push_back(*std::move(record));
     out.chain.push_back(*next);
     if (next->before == 0) break;
-    TRY_ASSIGN(auto before, ledger.find_record(next->before));
+    TRY_ASSIGN(auto before, log.find_record(next->before));
     if (!before || before->id >= next->id) {
       return external(fmt::format("record {}: that of the round before it is gone", next->id));
     }
@@ -33,18 +33,18 @@ Result<PastRound> load_record(cache::SqliteLedger& ledger, cache::StoredRecord s
   return out;
 }
 
-Result<PastRound> load_record(cache::SqliteLedger& ledger, int64_t id) {
-  TRY_ASSIGN(auto stored, ledger.find_record(id));
+Result<PastRound> load_record(cache::RoundLog& log, int64_t id) {
+  TRY_ASSIGN(auto stored, log.find_record(id));
   if (!stored) return bad_input(fmt::format("the ledger has no record {}", id), "", "evolve log");
-  return load_record(ledger, *std::move(stored));
+  return load_record(log, *std::move(stored));
 }
 
-Result<PastRound> load_record(cache::SqliteLedger& ledger, const std::string& campaign,
+Result<PastRound> load_record(cache::RoundLog& log, const std::string& campaign,
                               const std::string& round) {
   std::vector<std::string> known;
   std::optional<cache::StoredRecord> last;
   for (int number = 1;; ++number) {
-    TRY_ASSIGN(auto stored, ledger.last_record(campaign, number));
+    TRY_ASSIGN(auto stored, log.last_record(campaign, number));
     if (!stored) break;
     known.push_back(fmt::format("round-{}", number));
     last = std::move(stored);
@@ -58,14 +58,14 @@ Result<PastRound> load_record(cache::SqliteLedger& ledger, const std::string& ca
     return bad_input(fmt::format("'{}' was not recorded, {} was the last", round, known.back()), "",
                      "evolve build " + round);
   }
-  return load_record(ledger, *std::move(last));
+  return load_record(log, *std::move(last));
 }
 
 }  // namespace
 
 Result<PastRound> Past::load(const std::string& round, int64_t record) {
-  return record > 0 ? load_record(*state->ledger, record)
-                    : load_record(*state->ledger, campaign, round);
+  return record > 0 ? load_record(state->ledger->rounds(), record)
+                    : load_record(state->ledger->rounds(), campaign, round);
 }
 
 Result<Past> open_past(const SessionOptions& common) {
@@ -80,7 +80,7 @@ Result<Past> open_past(const SessionOptions& common) {
   if (!warning.empty()) common.warn(warning);
   Past out{std::move(state), place.name};
   if (!out.campaign.empty()) return out;
-  TRY_ASSIGN(auto campaigns, out.state->ledger->campaigns());
+  TRY_ASSIGN(auto campaigns, out.state->ledger->rounds().campaigns());
   if (campaigns.size() != 1) {
     return bad_input(campaigns.empty() ? "no round was recorded here"
                                        : fmt::format("several campaigns are here: {}",

@@ -103,8 +103,7 @@ std::string described(const RecordedStep& step) {
   return fmt::format("{} {}", step.step, step.subject);
 }
 
-Result<Answer> compare_records(const PastRound& a, const PastRound& b,
-                               cache::SqliteLedger& ledger) {
+Result<Answer> compare_records(const PastRound& a, const PastRound& b, cache::RoundLog& log) {
   const std::string names = fmt::format("records {} and {}", a.stored.id, b.stored.id);
   auto parting = first_parting(a.record, b.record);
   if (!parting) {
@@ -118,8 +117,8 @@ Result<Answer> compare_records(const PastRound& a, const PastRound& b,
     case Parting::Kind::added: reasons = {fmt::format("only {} has it", b.stored.id)}; break;
     case Parting::Kind::bytes: reasons = {"the same action gave other bytes"}; break;
     case Parting::Kind::key: {
-      TRY_ASSIGN(auto before, ledger.recall_any(parting->a->key));
-      TRY_ASSIGN(auto after, ledger.recall_any(parting->b->key));
+      TRY_ASSIGN(auto before, log.recall_any(parting->a->key));
+      TRY_ASSIGN(auto after, log.recall_any(parting->b->key));
       if (!before || !after) break;
       for (const KeyChange& change : changes_between(before->parts, after->parts)) {
         reasons.push_back(text_of(change));
@@ -148,7 +147,7 @@ Result<Answer> replay(const SessionOptions& common, const ReplayRequest& request
   TRY_ASSIGN(auto past, records.load(request.round, request.record));
   if (request.against > 0) {
     TRY_ASSIGN(auto other, records.load("", request.against));
-    return compare_records(past, other, *records.state->ledger);
+    return compare_records(past, other, records.state->ledger->rounds());
   }
   Judge judge = Judge::recorded;
   if (runs) {

@@ -127,7 +127,7 @@ Result<std::string> Rerun::device_kind() {
   if (anew_ == Anew::measurements) return cpu_kind();
   for (const RecordedStep& step : past_.record.steps) {
     if (step.step_class != StepClass::measured) continue;
-    TRY_ASSIGN(auto result, from_.ledger->recall_any(step.key));
+    TRY_ASSIGN(auto result, from_.ledger->rounds().recall_any(step.key));
     if (!result) break;
     for (const KeyPart& part : result->parts) {
       if (part.tag == "device_kind") return part.value;
@@ -184,7 +184,7 @@ Status Rerun::take_over() {
 
 // Takes a step's result from the ledger, because no run would give it again, or none is wanted.
 Status Rerun::take_over(const RecordedStep& step) {
-  TRY_ASSIGN(auto result, from_.ledger->recall_any(step.key));
+  TRY_ASSIGN(auto result, from_.ledger->rounds().recall_any(step.key));
   if (!result) {
     return external(fmt::format("{} {}: {}, and not in the ledger any more", step.step,
                                 step.subject, class_name(step.step_class)));

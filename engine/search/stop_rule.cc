@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "engine/core/text/did_you_mean.h"
+#include "engine/core/text/scan.h"
 
 namespace evolve::search {
 
@@ -49,10 +49,6 @@ const Quantity* find_quantity(std::string_view name) {
   return found == all.end() ? nullptr : &*found;
 }
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text) {}
@@ -65,7 +61,7 @@ class Reader {
   // Takes letters; empty: something else comes next.
   std::string_view take_word() {
     skip_blanks();
-    while (at_ < text_.size() && is_letter(text_[at_])) ++at_;
+    while (at_ < text_.size() && (is_letter(text_[at_]) || text_[at_] == '_')) ++at_;
     return text_.substr(begin_, at_ - begin_);
   }
   bool take(std::string_view sign) {
@@ -76,11 +72,9 @@ class Reader {
   }
   std::optional<double> take_number() {
     skip_blanks();
-    double value = 0;
-    const char* first = text_.data() + at_;
-    const auto [end, error] = std::from_chars(first, text_.data() + text_.size(), value);
-    if (error != std::errc()) return std::nullopt;
-    at_ += static_cast<size_t>(end - first);
+    std::string_view rest = text_.substr(at_);
+    const auto value = evolve::take_number<double>(rest);
+    at_ = text_.size() - rest.size();
     return value;
   }
   // An error at the column of the text that was taken last.

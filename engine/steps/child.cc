@@ -118,7 +118,7 @@ Result<std::optional<std::string>> in_child(const std::function<Status()>& work,
   const int code = WEXITSTATUS(status);
   if (code == kNoMemory) return std::optional(no_memory);
   if (code == kThrown) return std::optional("internal error: " + words);
-  if (code != 0) return Error{code_of(code), std::move(words), {}, {}, false};
+  if (code != 0) return Error{.code = code_of(code), .message = std::move(words)};
   return std::optional<std::string>();
 }
 

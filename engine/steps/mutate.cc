@@ -121,8 +121,11 @@ class Sweep {
     constexpr unsigned kRoundBits = 32;
     const uint64_t stream =
         (uint64_t{number} << kRoundBits) + static_cast<uint64_t>(arguments_.round);
-    search::SweepRequest request{space_, arguments_.sampler, {}, {}, arguments_.random_seed,
-                                 stream, group.places};
+    search::SweepRequest request{.space = space_,
+                                 .sampler = arguments_.sampler,
+                                 .random_seed = arguments_.random_seed,
+                                 .stream = stream,
+                                 .places = group.places};
     for (const Source& parent : group.parents)
       request.parents.push_back({parent.file.id, parent.point});
     for (const search::PastVariant& past : history_) {

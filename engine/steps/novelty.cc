@@ -78,7 +78,7 @@ class Novelty {
   Result<std::optional<search::Sketched>> read_program(const std::string& folder) {
     TRY_ASSIGN(auto variant, steps::read_json(folder + "/variant.json"));
     TRY_ASSIGN(auto core, search::read_variant_core(variant, "id", "variant.json"));
-    search::Sketched out = {core.id, core.round, core.parameters, "", {}};
+    search::Sketched out = {.id = core.id, .round = core.round, .parameters = core.parameters};
     for (const search::BenchCase& one : benches_) {
       TRY_ASSIGN(auto report, steps::read_json(fmt::format("{}/{}/lower.json", folder, one.name)));
       const json& digest = search::device_program_of(report);

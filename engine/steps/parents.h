@@ -25,7 +25,7 @@ struct ParentFiles {
 struct ParentFile {
   std::string id;
   std::string path;
-  std::string structure;  // empty: not known
+  std::string structure = {};  // empty: not known
   bool has_parameters = true;
   size_t lineage = 0;  // number of the lineage, from 1; 0: the seed
   int island = 0;      // 0: no islands
@@ -36,7 +36,7 @@ class Parents {
  public:
   static Result<Parents> read(const ParentFiles& files) {
     Parents out;
-    out.seed_ = {"v0000", files.seed, "", true, 0, 0};
+    out.seed_ = {.id = "v0000", .path = files.seed};
     if (files.selection.empty()) return out;
     TRY_ASSIGN(auto previous, read_previous(files.selection));
     for (size_t i = 0; i < std::min(previous.survivors.size(), files.lineages.size()); ++i) {

@@ -1,8 +1,6 @@
 #include "engine/world/disk_files.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -13,7 +11,6 @@
 #include <cerrno>
 #include <ctime>
 #include <filesystem>
-#include <set>
 #include <system_error>
 
 #include "engine/core/content.h"
@@ -92,17 +89,19 @@ bool is_too_new(const struct stat& st, int64_t now) {
 }  // namespace
 
 Result<std::string> DiskFiles::read(const std::string& path) {
+  return read_file(path);
+}
+
+Result<std::vector<std::string>> DiskFiles::list(const std::string& path) {
   std::error_code error;
-  if (!std::filesystem::is_directory(path, error)) return read_file(path);
-  std::set<std::string> names;
+  std::vector<std::string> names;
   std::filesystem::directory_iterator entries(path, error);
   for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
-    std::string name = entries->path().filename().string();
-    const bool is_record = name == ".evolve" || name == ".ninja_log" || name == ".ninja_deps";
-    if (!is_record) names.insert(std::move(name));
+    names.push_back(entries->path().filename().string());
   }
   if (error) return system_error("read", path, error.value());
-  return fmt::format("{}\n", fmt::join(names, "\n"));
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 Status DiskFiles::write(const std::string& path, std::string_view bytes) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/core/ports.h"
 #include "engine/core/result.h"
@@ -14,6 +15,7 @@ namespace evolve::world {
 class DiskFiles : public Files {
  public:
   Result<std::string> read(const std::string& path) override;
+  Result<std::vector<std::string>> list(const std::string& path) override;
   Status write(const std::string& path, std::string_view bytes) override;
   Status remove(const std::string& path) override;
   Status make_folders(const std::string& path) override;

@@ -88,7 +88,7 @@ class Agent {
       constexpr double kTickSeconds = 0.5;
       TRY_ASSIGN(auto event, runner_.wait(kTickSeconds));
       if (std::holds_alternative<Interrupted>(event)) {
-        return Error{ErrorCode::interrupted, "interrupted", "", "", false};
+        return interrupted_error("interrupted");
       }
       if (auto* completed = std::get_if<Completed>(&event)) {
         TRY(finish(*completed));

@@ -317,15 +317,15 @@ TEST_CASE("a ledger recalls results, keeps the last record, and is not cleared b
   CHECK(*(*ledger)->recall_discovered(record.result.declared_key) == record.result.discovered);
   REQUIRE(
       (*ledger)->end_build("done", {{"lower", {1, 2, 0, 3.5, 1.25}}, {"check", {0, 1, 1, 0, 2}}}));
-  auto tallies = (*ledger)->tallies();
+  auto tallies = (*ledger)->use().steps();
   REQUIRE(tallies);
   CHECK(tallies->at("lower").ran == 1);
   CHECK(tallies->at("lower").spent_seconds == 3.5);
   CHECK(tallies->at("check").failed == 1);
-  CHECK((*ledger)->builds("c")->front().cached == 3);
-  REQUIRE((*ledger)->record_use({{"tpu", {2, 10.5, 42}}}));
-  REQUIRE((*ledger)->record_use({{"tpu", {1, 2, 8}}, {"cpu", {1, 3, 0}}}));
-  auto uses = (*ledger)->uses();
+  CHECK((*ledger)->builds().list("c")->front().cached == 3);
+  REQUIRE((*ledger)->use().record_nodes({{"tpu", {2, 10.5, 42}}}));
+  REQUIRE((*ledger)->use().record_nodes({{"tpu", {1, 2, 8}}, {"cpu", {1, 3, 0}}}));
+  auto uses = (*ledger)->use().nodes();
   REQUIRE(uses);
   CHECK(uses->at("tpu").pods == 3);
   CHECK(uses->at("tpu").chip_seconds == 50);
@@ -339,12 +339,12 @@ TEST_CASE("a ledger recalls results, keeps the last record, and is not cleared b
   (*ledger)->set_campaign("c");
   CHECK((**(*ledger)->last_record("$work/x")).reason == "never built");
 
-  auto builds = (*ledger)->builds("c");
+  auto builds = (*ledger)->builds().list("c");
   REQUIRE(builds);
   REQUIRE(builds->size() == 1);
   CHECK(builds->front().outcome == "done");
-  CHECK((*ledger)->edges_of_build(builds->front().id)->size() == 1);
-  CHECK_FALSE((*ledger)->record_before("$work/x", 2)->has_value());
+  CHECK((*ledger)->builds().edges(builds->front().id)->size() == 1);
+  CHECK_FALSE((*ledger)->builds().edge_before("$work/x", 2)->has_value());
 }
 
 TEST_CASE("a record is stored once, and found by its round", "[contract]") {
@@ -353,7 +353,7 @@ TEST_CASE("a record is stored once, and found by its round", "[contract]") {
   auto ledger = cache::SqliteLedger::open(folder / "ledger.db", warning);
   REQUIRE(ledger);
   auto add = [&](int64_t before, int round, const std::string& text) {
-    auto id = (*ledger)->add_record({0, before, "c", round, "2026-01-01T00:00:00Z", text});
+    auto id = (*ledger)->rounds().add_record({0, before, "c", round, "2026-01-01T00:00:00Z", text});
     REQUIRE(id);
     return *id;
   };
@@ -362,11 +362,11 @@ TEST_CASE("a record is stored once, and found by its round", "[contract]") {
   const int64_t second = add(0, 1, "b");
   CHECK(second != first);
   CHECK(add(first, 2, "x") != add(second, 2, "x"));
-  CHECK((*(*ledger)->last_record("c", 1))->text == "b");
-  CHECK((*(*ledger)->find_record(first))->text == "a");
-  CHECK(!*(*ledger)->find_record(99));
-  CHECK(!*(*ledger)->last_record("d", 1));
-  CHECK(*(*ledger)->campaigns() == std::vector<std::string>{"c"});
+  CHECK((*(*ledger)->rounds().last_record("c", 1))->text == "b");
+  CHECK((*(*ledger)->rounds().find_record(first))->text == "a");
+  CHECK(!*(*ledger)->rounds().find_record(99));
+  CHECK(!*(*ledger)->rounds().last_record("d", 1));
+  CHECK(*(*ledger)->rounds().campaigns() == std::vector<std::string>{"c"});
 }
 
 TEST_CASE("blobs are listed, checked, and know when they were used", "[contract]") {
@@ -425,9 +425,9 @@ TEST_CASE("rounds are recorded once for each selection", "[contract]") {
   auto ledger = cache::SqliteLedger::open(folder / "ledger.db", warning);
   REQUIRE(ledger);
   for (const char* text : {"{}", "{}", "{\"round\": 1}"}) {
-    REQUIRE((*ledger)->record_round("c", {1, "now", text}));
+    REQUIRE((*ledger)->rounds().record_selection("c", {1, "now", text}));
   }
-  auto rounds = (*ledger)->rounds("c");
+  auto rounds = (*ledger)->rounds().selections("c");
   REQUIRE(rounds);
   REQUIRE(rounds->size() == 1);
   CHECK(rounds->front().selection == "{\"round\": 1}");
@@ -521,14 +521,16 @@ TEST_CASE("what can be executed can still be when it is placed", "[contract]") {
   }
 }
 
-TEST_CASE("of a folder the names are read", "[contract]") {
+TEST_CASE("all names in a folder are listed, sorted", "[contract]") {
   TestFolder folder;
   world::DiskFiles files;
   folder.write("b", "1");
   folder.write("a", "2");
   folder.write(".ninja_log", "3");
   REQUIRE(files.make_folders(folder / ".evolve/blobs"));
-  CHECK(*files.read(folder.path()) == "a\nb\n");
+  CHECK(*files.list(folder.path()) == std::vector<std::string>{".evolve", ".ninja_log", "a", "b"});
+  CHECK(files.list(folder / "missing").error().code == ErrorCode::external);
+  CHECK(!files.read(folder.path()));
 }
 
 TEST_CASE("a damaged blob counts as absent and goes away", "[contract]") {

@@ -175,7 +175,7 @@ TEST_CASE("a bundle leaves the selections that are recorded here") {
   {
     auto state = open_state(folder / "state", Sharing::names, warning);
     REQUIRE(state);
-    REQUIRE((*state)->ledger->record_round("a", {1, "2026", kOther}));
+    REQUIRE((*state)->ledger->rounds().record_selection("a", {1, "2026", kOther}));
   }
   BundleRequest request;
   request.path = path;
@@ -186,7 +186,7 @@ TEST_CASE("a bundle leaves the selections that are recorded here") {
   CHECK(answer.error().hint.starts_with("another --state FOLDER"));
   auto state = open_state(folder / "state", Sharing::names, warning);
   REQUIRE(state);
-  auto rounds = (*state)->ledger->rounds("a");
+  auto rounds = (*state)->ledger->rounds().selections("a");
   REQUIRE(rounds);
   REQUIRE(rounds->size() == 1);
   CHECK(rounds->front().selection == kOther);
@@ -206,7 +206,7 @@ TEST_CASE("an imported round's judge runs where it is this version's, or was ask
   past.record.sources.push_back({"kernels/a.py", content_digest("theirs")});
   past.stored = {0, 0, "a", 1, "2026", encode(past.record)};
 
-  auto id = ledger.add_record(past.stored, cache::Origin::imported);
+  auto id = ledger.rounds().add_record(past.stored, cache::Origin::imported);
   REQUIRE(id);
   past.stored.id = *id;
   auto judge = choose_judge(past, **state, false);
@@ -221,8 +221,8 @@ TEST_CASE("an imported round's judge runs where it is this version's, or was ask
   CHECK(judge->judge == Judge::theirs);
   CHECK(judge->warning.starts_with("round-1 of a: was imported"));
 
-  REQUIRE(ledger.record_round("a", {1, "2026", kSelection}));
-  auto rounds = rounds_report("a", ledger);
+  REQUIRE(ledger.rounds().record_selection("a", {1, "2026", kSelection}));
+  auto rounds = rounds_report("a", ledger.rounds());
   REQUIRE(rounds);
   CHECK(rounds->at(0).value("imported", false));
   CHECK(rounds_text(*rounds).find(", imported") != std::string::npos);
@@ -230,12 +230,12 @@ TEST_CASE("an imported round's judge runs where it is this version's, or was ask
   // A build here that makes the same record makes the record our own, and a later import does not
   // change that.
   for (cache::Origin origin : {cache::Origin::own, cache::Origin::imported}) {
-    REQUIRE(*ledger.add_record(past.stored, origin) == *id);
+    REQUIRE(*ledger.rounds().add_record(past.stored, origin) == *id);
     judge = choose_judge(past, **state, false);
     REQUIRE(judge);
     CHECK(judge->judge == Judge::recorded);
     CHECK(judge->warning.empty());
-    rounds = rounds_report("a", ledger);
+    rounds = rounds_report("a", ledger.rounds());
     REQUIRE(rounds);
     CHECK(!rounds->at(0).contains("imported"));
   }

@@ -151,6 +151,9 @@ TEST_CASE("a folder is the names in it") {
   CHECK(read_again() == before);
   tree.disk.set_folder("src", "a\nb\n");
   CHECK(read_again() != before);
+  // Records that builds keep in the folder do not count.
+  tree.disk.set_folder("src", ".evolve\n.ninja_deps\n.ninja_log\na\n");
+  CHECK(read_again() == before);
   // An empty folder is something else than a folder of which only the existence counts.
   tree.disk.set_folder("src", "");
   CHECK(read_again() != folder_digest());

@@ -202,7 +202,10 @@ class NinjaBuild {
     building.keep_going = options_.keep_going;
     building.max_load = options_.max_load;
     building.capacity = with_memory(options_.resources);
-    building.rules = {false, options_.keep_depfile, options_.keep_rsp, machine_name()};
+    building.rules = {.are_strict = false,
+                      .keep_depfile = options_.keep_depfile,
+                      .keep_rsp = options_.keep_rsp,
+                      .machine = machine_name()};
     building.command_environment = process_environment();
     world::DiskLinks links;
     const ninja::Stats::Timer timer(stats_, "build");

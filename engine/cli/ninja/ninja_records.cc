@@ -52,7 +52,7 @@ Result<std::vector<EdgeRecord>> last_records(const Graph& graph) {
   std::string warning;
   TRY_ASSIGN(auto ledger, cache::SqliteLedger::open(path, warning));
   if (!warning.empty()) ninja::print_warning(warning);
-  auto records = ledger->last_records();
+  auto records = ledger->builds().last_edges();
   if (!records) return records;
   const auto machine = machine_paths();
   for (EdgeRecord& record : *records) {

@@ -19,8 +19,9 @@ constexpr size_t kMostDataBranches = 16;
 
 struct DataRange {
   Simulation dearer;
-  std::optional<Simulation> cheaper;  // none: nothing depends on data
-  std::vector<std::string> on_data;  // "line 12, on a value of the vector units that line 10 reads"
+  std::optional<Simulation> cheaper = {};  // none: nothing depends on data
+  std::vector<std::string> on_data =
+      {};  // "line 12, on a value of the vector units that line 10 reads"
 };
 
 // Returns what simulate() gives for both sides. Errors are those of simulate().

@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <optional>
 #include <utility>
+
+#include "engine/core/text/scan.h"
 
 namespace evolve::ir {
 
@@ -42,12 +43,8 @@ Status flatten(const json& value, Values& out, int deepest = 32) {
 }
 
 std::optional<uint32_t> operand_number(const std::string& text) {
-  uint32_t number = 0;
-  auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || code != std::errc() || end != text.data() + text.size() ||
-      number > kMostParameters)
-    return std::nullopt;
-  return number;
+  const auto number = to_number<uint32_t>(text);
+  return number && *number <= kMostParameters ? number : std::nullopt;
 }
 
 Result<OperandValues> read_values(const json& document) {

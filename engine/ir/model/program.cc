@@ -70,7 +70,7 @@ class Runner {
     TRY_ASSIGN(auto schedule, parse_schedule(dumps_.at(name + std::string(kSchedule)), name));
     if (name == kTopLevel) {
       TRY_ASSIGN(auto simulation, simulate_top_level(schedule, device_));
-      return add(name, std::move(schedule), DataRange{std::move(simulation), {}, {}}, 1);
+      return add(name, std::move(schedule), DataRange{.dearer = std::move(simulation)}, 1);
     }
     auto called = calls_.times.find(name);
     uint64_t times = called == calls_.times.end() ? 1 : called->second;

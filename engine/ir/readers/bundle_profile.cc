@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
+#include "engine/core/text/scan.h"
 #include "engine/ir/readers/text.h"
 
 namespace evolve::ir {
@@ -13,12 +13,9 @@ namespace evolve::ir {
 namespace {
 
 // Takes a number and the mark behind it from the front of the text.
-std::optional<uint64_t> take_number(std::string_view& text, std::string_view mark) {
-  uint64_t value = 0;
-  auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc()) return std::nullopt;
-  text.remove_prefix(static_cast<size_t>(end - text.data()));
-  if (!text.starts_with(mark)) return std::nullopt;
+std::optional<uint64_t> take_marked(std::string_view& text, std::string_view mark) {
+  const auto value = take_number<uint64_t>(text);
+  if (!value || !text.starts_with(mark)) return std::nullopt;
   text.remove_prefix(mark.size());
   return value;
 }
@@ -29,8 +26,8 @@ std::optional<ProfileCounter> read_counter(std::string_view text) {
   size_t open = text.find(kOpen);
   if (open == std::string_view::npos) return std::nullopt;
   std::string_view counts = text.substr(open + kOpen.size());
-  auto used = take_number(counts, "/");
-  auto available = used ? take_number(counts, ") - ") : std::nullopt;
+  auto used = take_marked(counts, "/");
+  auto available = used ? take_marked(counts, ") - ") : std::nullopt;
   if (!available) return std::nullopt;
   return ProfileCounter{std::string(text.substr(0, open)), *used, *available};
 }

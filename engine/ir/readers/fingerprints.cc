@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
+#include "engine/core/text/scan.h"
 #include "engine/ir/readers/text.h"
 
 namespace evolve::ir {
@@ -16,10 +16,7 @@ namespace {
 std::optional<uint64_t> count_of(std::string_view fingerprint, std::string_view mark) {
   std::string_view digits = behind(fingerprint, mark);
   digits = digits.substr(0, digits.find(':'));
-  uint64_t count = 0;
-  auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), count, 16);
-  bool is_whole = code == std::errc() && end == digits.data() + digits.size();
-  return is_whole ? std::optional(count) : std::nullopt;
+  return to_number<uint64_t>(digits, 16);
 }
 
 }  // namespace

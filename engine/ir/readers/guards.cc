@@ -53,7 +53,7 @@ void add_guards(Schedule& schedule, const std::vector<Guarded>& guarded) {
       auto [guard, is_new] = open.try_emplace(key(one.predicate, one.negated),
                                               static_cast<uint32_t>(schedule.guards.size()));
       if (is_new) {
-        schedule.guards.push_back({bundle.line, true, {}});
+        schedule.guards.push_back({.line = bundle.line, .is_check = true});
         Instruction instruction;
         instruction.op = Op::guard;
         instruction.predicate = one.predicate;

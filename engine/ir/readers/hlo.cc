@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/core/text/scan.h"
 #include "engine/ir/readers/text.h"
 #include "engine/ir/readers/vmem_report.h"
 
@@ -100,11 +101,9 @@ std::vector<double> extents_of(std::string_view type) {
   if (open == std::string_view::npos || type[open] == '(') return out;
   type.remove_prefix(open + 1);
   while (!type.empty() && type.front() != ']') {
-    uint64_t extent = 0;
-    auto [end, error] = std::from_chars(type.data(), type.data() + type.size(), extent);
-    if (error != std::errc()) return {};
-    out.push_back(static_cast<double>(extent));
-    type.remove_prefix(static_cast<size_t>(end - type.data()));
+    const auto extent = take_number<uint64_t>(type);
+    if (!extent) return {};
+    out.push_back(static_cast<double>(*extent));
     if (type.starts_with(',')) type.remove_prefix(1);
   }
   return out;
@@ -141,11 +140,10 @@ std::vector<double> window_of(std::string_view window, std::string_view key) {
   std::string_view numbers = in_braces(window, key);
   std::vector<double> out;
   while (!numbers.empty()) {
-    uint64_t number = 0;
-    auto [end, error] = std::from_chars(numbers.data(), numbers.data() + numbers.size(), number);
-    if (error != std::errc()) break;
-    out.push_back(static_cast<double>(number));
-    numbers.remove_prefix(std::min(static_cast<size_t>(end - numbers.data()) + 1, numbers.size()));
+    const auto number = take_number<uint64_t>(numbers);
+    if (!number) break;
+    out.push_back(static_cast<double>(*number));
+    if (!numbers.empty()) numbers.remove_prefix(1);
   }
   return out;
 }

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <optional>
 #include <utility>
 
+#include "engine/core/text/scan.h"
 #include "engine/ir/readers/hlo_branches.h"
 
 namespace evolve::ir {
@@ -21,10 +21,7 @@ constexpr uint64_t kMostPasses = 1'000'000'000;
 constexpr int64_t kMostCounted = int64_t{1} << 32;
 
 std::optional<int64_t> whole(std::string_view text) {
-  int64_t value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return to_number<int64_t>(text);
 }
 
 // Returns an operand; null: there is no such operand, or the text does not have it.

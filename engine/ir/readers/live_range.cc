@@ -1,9 +1,9 @@
 #include "engine/ir/readers/live_range.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
+#include "engine/core/text/scan.h"
 #include "engine/ir/readers/text.h"
 
 namespace evolve::ir {
@@ -21,24 +21,19 @@ std::optional<uint32_t> bundle_of(std::string_view line) {
   std::string_view digits = trimmed(head.substr(0, open));
   bool is_hexadecimal = digits.starts_with("0x");
   if (is_hexadecimal) digits.remove_prefix(2);
-  uint32_t bundle = 0;
-  auto code = std::from_chars(digits.data(), digits.data() + digits.size(), bundle,
-                              is_hexadecimal ? 16 : 10)
-                  .ec;
-  return code == std::errc() ? std::optional(bundle) : std::nullopt;
+  return take_number<uint32_t>(digits, is_hexadecimal ? 16 : 10);
 }
 
 // Notes what the text around "region" says of a region in this bundle: `before` it, and the
 // `number` behind it.
 void note_region(std::string_view before, std::string_view number, uint32_t bundle,
                  std::unordered_map<uint32_t, LiveRange>& out) {
-  uint32_t region = 0;
-  auto code = std::from_chars(number.data(), number.data() + number.size(), region).ec;
-  if (code != std::errc()) return;
+  const auto region = take_number<uint32_t>(number);
+  if (!region) return;
   bool is_empty = before.ends_with("Start/End empty ");
-  if (is_empty || before.ends_with("Start ")) out.try_emplace(region, LiveRange{bundle, kOpen});
+  if (is_empty || before.ends_with("Start ")) out.try_emplace(*region, LiveRange{bundle, kOpen});
   if (!is_empty && !before.ends_with("End ")) return;
-  if (auto found = out.find(region); found != out.end()) found->second.last = bundle;
+  if (auto found = out.find(*region); found != out.end()) found->second.last = bundle;
 }
 
 }  // namespace

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
+#include "engine/core/text/scan.h"
 #include "engine/ir/readers/dump_lines.h"
 #include "engine/ir/readers/text.h"
 
@@ -24,21 +24,18 @@ constexpr std::string_view kAllocation = "#allocation";
 constexpr std::string_view kSpill = "_spill";
 
 // Takes a number, "12" or "0x1f", from the front of the text.
-std::optional<uint64_t> take_number(std::string_view& text) {
+std::optional<uint64_t> take_plain_or_hexadecimal(std::string_view& text) {
   constexpr std::string_view kHexadecimal = "0x";
   bool is_hexadecimal = text.starts_with(kHexadecimal);
   std::string_view digits = text.substr(is_hexadecimal ? kHexadecimal.size() : 0);
-  uint64_t value = 0;
-  const char* begin = digits.data();
-  auto [end, code] = std::from_chars(begin, begin + digits.size(), value, is_hexadecimal ? 16 : 10);
-  if (code != std::errc()) return std::nullopt;
-  text = digits.substr(static_cast<size_t>(end - begin));
+  const auto value = take_number<uint64_t>(digits, is_hexadecimal ? 16 : 10);
+  if (value) text = digits;
   return value;
 }
 
 // Takes the number of a region or an allocation from the front of the text.
 std::optional<uint32_t> take_name(std::string_view& text) {
-  auto number = take_number(text);
+  auto number = take_plain_or_hexadecimal(text);
   if (!number || *number >= UINT32_MAX) return std::nullopt;
   return static_cast<uint32_t>(*number);
 }
@@ -179,7 +176,7 @@ class LloReader {
     std::string_view space = behind(fields, "space=");
     out.space = space.substr(0, space.find(','));
     std::string_view size = behind(fields, "size = ");
-    auto bytes = take_number(size);
+    auto bytes = take_plain_or_hexadecimal(size);
     // More than any memory has, so that sums do not overflow.
     constexpr uint64_t kMostBytes = uint64_t{1} << 44;
     constexpr uint64_t kLater = UINT64_MAX;  // a later pass decides
@@ -191,7 +188,7 @@ class LloReader {
     }
     out.bytes = *bytes == kLater ? 0 : *bytes;
     std::string_view offset = behind(fields, "offset = ");
-    out.offset = take_number(offset);
+    out.offset = take_plain_or_hexadecimal(offset);
     out.is_fixed = fields.find("fixed_abs") != std::string_view::npos;
     out.tag = tag.substr(0, tag.find(". "));
     out.region = open_.back().region;

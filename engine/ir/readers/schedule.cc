@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <functional>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
+#include "engine/core/text/scan.h"
 #include "engine/ir/readers/dump_lines.h"
 #include "engine/ir/readers/guards.h"
 #include "engine/ir/readers/text.h"
@@ -34,20 +34,15 @@ std::optional<uint32_t> parse_integer(std::string_view text) {
     text.remove_prefix(2);
     radix = 16;
   }
-  uint32_t value = 0;
-  auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value, radix);
-  if (text.empty() || code != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return is_negative ? 0 - value : value;
+  const auto value = to_number<uint32_t>(text, radix);
+  return value && is_negative ? 0 - *value : value;
 }
 
 // Returns the bits of a 32-bit float: "2.0", "-0.5", "1e-06".
 std::optional<uint32_t> parse_float(std::string_view text) {
-  float value = 0;
-  auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.find_first_of(".e") == std::string_view::npos || code != std::errc() ||
-      end != text.data() + text.size())
-    return std::nullopt;
-  return std::bit_cast<uint32_t>(value);
+  const auto value = to_number<float>(text);
+  if (!value || text.find_first_of(".e") == std::string_view::npos) return std::nullopt;
+  return std::bit_cast<uint32_t>(*value);
 }
 
 std::optional<uint32_t> leading_integer(std::string_view text) {

@@ -86,7 +86,7 @@ struct Bundle {
 struct Guard {
   uint32_t line = 0;      // of the text, of the first instruction
   bool is_check = false;  // they only end the kernel with an error
-  std::vector<uint16_t> opcodes;
+  std::vector<uint16_t> opcodes = {};
 };
 
 // One of the kernel's operands, by the text: "bf16[8,128]" is a bf16 with the extents 8 and 128.

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "engine/core/text/scan.h"
 #include "engine/ir/readers/text.h"
 
 namespace evolve::ir {
@@ -68,12 +68,9 @@ class UtilisationReader {
     std::string_view row = next_line();
     for (UnitUse& unit : out_.units) {
       row.remove_prefix(std::min(row.find_first_not_of(' '), row.size()));
-      uint64_t number = 0;
-      auto [end, code] = std::from_chars(row.data(), row.data() + row.size(), number);
-      if (code != std::errc() || number > kMostCount)
-        return error(fmt::format("no number for {}", unit.unit));
-      unit.*count += number;
-      row.remove_prefix(static_cast<size_t>(end - row.data()));
+      const auto number = take_number<uint64_t>(row);
+      if (!number || *number > kMostCount) return error(fmt::format("no number for {}", unit.unit));
+      unit.*count += *number;
     }
     if (!trimmed(row).empty())
       return error(fmt::format("more numbers than the {} units", out_.units.size()));

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "engine/core/outside_json.h"
+#include "engine/core/text/scan.h"
 #include "engine/ir/readers/text.h"
 
 namespace evolve::ir {
@@ -18,9 +18,7 @@ using nlohmann::json;
 
 // Reads the number at the front of a text.
 std::optional<uint64_t> leading_number(std::string_view text) {
-  uint64_t value = 0;
-  auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return code == std::errc() ? std::optional(value) : std::nullopt;
+  return take_number<uint64_t>(text);
 }
 
 std::optional<Window> read_window(std::string_view tag, uint64_t bytes) {

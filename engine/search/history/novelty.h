@@ -38,8 +38,8 @@ struct Sketched {
   std::string id;
   int round = 0;
   Point parameters;
-  std::string program;                     // as in the history
-  std::map<std::string, Sketch> sketches;  // by timed case
+  std::string program = {};                     // as in the history
+  std::map<std::string, Sketch> sketches = {};  // by timed case
 };
 
 struct NoveltyEntry {

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <string_view>
 
 #include "engine/core/digest.h"
 #include "engine/core/json_read.h"
+#include "engine/core/text/scan.h"
 
 namespace evolve::search {
 
@@ -289,12 +289,10 @@ Result<Sketch> read_sketch(const json& record) {
   if (out.frame.empty() || !features.is_array() || features.size() > kMostFeatures) return bad;
   for (const json& from : features) {
     const std::string digits = text_in(from);
-    uint64_t feature = 0;
-    const char* end = digits.data() + digits.size();
-    const auto [read_to, problem] = std::from_chars(digits.data(), end, feature, 16);
-    if (digits.empty() || problem != std::errc() || read_to != end) return bad;
-    if (!out.features.empty() && feature <= out.features.back()) return bad;
-    out.features.push_back(feature);
+    const auto feature = to_number<uint64_t>(digits, 16);
+    if (!feature) return bad;
+    if (!out.features.empty() && *feature <= out.features.back()) return bad;
+    out.features.push_back(*feature);
   }
   return out;
 }

@@ -120,12 +120,12 @@ std::array<Digest, 2> keys_of_change(std::string_view change, std::string_view t
 struct Topic {
   LearningKind kind = LearningKind::success;
   std::string title;
-  std::string handle;        // of a model's words; else empty
-  std::string sentence;      // in full
-  std::string fix;           // for a failure: what a later variant did about it
-  bool is_person = false;    // is in the person's file
-  bool is_accepted = false;  // by the rule
-  std::vector<const Judged*> seen;
+  std::string handle = {};    // of a model's words; else empty
+  std::string sentence = {};  // in full
+  std::string fix = {};       // for a failure: what a later variant did about it
+  bool is_person = false;     // is in the person's file
+  bool is_accepted = false;   // by the rule
+  std::vector<const Judged*> seen = {};
 
   [[nodiscard]] bool is_by_model() const { return !handle.empty(); }
 
@@ -204,8 +204,8 @@ class Learner {
     // A proposal names its own parents, and over a slow parent anything is a gain. So the seed
     // counts, too.
     if (seed_ != nullptr) hold_against(*seed_);
-    const Ranked own = {{}, *past.score, past.half_width, "", {}};
-    const Ranked its = {{}, *best->score, best->half_width, "", {}};
+    const Ranked own = {.score = *past.score, .half_width = past.half_width};
+    const Ranked its = {.score = *best->score, .half_width = best->half_width};
     const double width = std::hypot(past.half_width, best->half_width);
     out.parent = best->id;
     out.ratio.value = own.score / its.score;
@@ -236,14 +236,10 @@ class Learner {
     const PastVariant& past = *one.past;
     const std::vector<std::string> sentences = sentences_of(past);
     for (size_t i = 0; i < sentences.size(); ++i) {
-      Topic topic = {LearningKind::success,
-                     title_of(sentences[i]),
-                     fmt::format("{}.{}", past.id, i + 1),
-                     sentences[i],
-                     "",
-                     false,
-                     false,
-                     {}};
+      Topic topic = {.kind = LearningKind::success,
+                     .title = title_of(sentences[i]),
+                     .handle = fmt::format("{}.{}", past.id, i + 1),
+                     .sentence = sentences[i]};
       const Digest key = title_key(topic.title);
       see(one, std::array{key}, std::move(topic));
     }
@@ -251,13 +247,14 @@ class Learner {
     if (sentences.empty() && !change.empty() && one.outcome != Outcome::unjudged) {
       std::string title = title_of(change);
       const auto keys = keys_of_change(change, title);
-      see(one, keys, {LearningKind::success, std::move(title), "", change, "", false, false, {}});
+      see(one, keys,
+          {.kind = LearningKind::success, .title = std::move(title), .sentence = change});
     }
     if (one.outcome == Outcome::rejected) {
       const std::string symptom = symptom_of(*past.rejection);
       failure_of_[past.id] =
           see(one, std::array{symptom_key(symptom), title_key(title_of(symptom))},
-              {LearningKind::failure, title_of(symptom), "", "", "", false, false, {}});
+              {.kind = LearningKind::failure, .title = title_of(symptom)});
     } else if (one.outcome != Outcome::unjudged) {
       note_fix(past, sentences.empty() ? change : sentences.front());
     }
@@ -362,7 +359,7 @@ class Learner {
   }
 
   [[nodiscard]] Learning entry_of(const Topic& topic) const {
-    Learning out = {"", topic.kind, topic.title, {}, {}, false};
+    Learning out = {.kind = topic.kind, .title = topic.title};
     auto add = [&](const char* name, std::string text) {
       if (!text.empty()) out.fields.push_back({name, std::move(text)});
     };

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "engine/core/text/lines.h"
+#include "engine/core/text/scan.h"
 #include "engine/search/variant.h"
 
 namespace evolve::search {
@@ -20,10 +21,6 @@ enum class Section { none, failures, successes, rejected };
 
 constexpr int kEntryLevel = 3;  // of the headings of entries, as we write them
 constexpr std::string_view kEvidence = "Evidence";
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 char small(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;

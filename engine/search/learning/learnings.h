@@ -25,7 +25,7 @@ struct Evidence {
 };
 
 struct Learning {
-  std::string id;  // as written: "F001", "FP12-gmm"; empty: no id
+  std::string id = {};  // as written: "F001", "FP12-gmm"; empty: no id
   LearningKind kind = LearningKind::failure;
   std::string title;
   std::vector<LearningField> fields = {};

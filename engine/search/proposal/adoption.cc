@@ -5,15 +5,12 @@
 #include <algorithm>
 
 #include "engine/core/text/lines.h"
+#include "engine/core/text/scan.h"
 #include "engine/search/proposal/mutation.h"
 
 namespace evolve::search {
 
 namespace {
-
-bool is_word_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 // The name that a line at the left margin binds: "def f(", "class C", "NAME =", "NAME: int =".
 std::string_view bound_name(std::string_view line) {
@@ -21,10 +18,10 @@ std::string_view bound_name(std::string_view line) {
     if (!line.starts_with(word)) continue;
     const std::string_view rest = without_blanks(line.substr(word.size()));
     return rest.substr(
-        0, static_cast<size_t>(std::find_if_not(rest.begin(), rest.end(), is_word_char) -
+        0, static_cast<size_t>(std::find_if_not(rest.begin(), rest.end(), is_word_character) -
                                rest.begin()));
   }
-  const auto end = std::find_if_not(line.begin(), line.end(), is_word_char);
+  const auto end = std::find_if_not(line.begin(), line.end(), is_word_character);
   const std::string_view name = line.substr(0, static_cast<size_t>(end - line.begin()));
   const std::string_view rest = without_blanks(line.substr(name.size()));
   const bool is_assigned = (rest.starts_with('=') && !rest.starts_with("==")) ||

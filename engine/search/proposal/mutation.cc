@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
+
+#include "engine/core/text/scan.h"
 
 namespace evolve::search {
 
@@ -12,9 +13,6 @@ namespace {
 
 bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r';
-}
-bool is_name_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 // A piece of the source, by byte offsets.
@@ -91,7 +89,7 @@ class LineReader {
 std::optional<Span> assigned(std::string_view source, Span line, const std::string& name) {
   LineReader reader(source, line);
   reader.skip_blanks();
-  if (!reader.take(name) || is_name_char(reader.peek())) return std::nullopt;
+  if (!reader.take(name) || is_word_character(reader.peek())) return std::nullopt;
   reader.skip_blanks();
   if (reader.take(":")) {
     reader.skip_blanks();
@@ -108,10 +106,7 @@ std::optional<int64_t> whole_number(std::string_view text) {
   for (char c : text) {
     if (c != '_') digits += c;  // Python's 1_000
   }
-  int64_t value = 0;
-  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  bool is_all = error == std::errc() && end == digits.data() + digits.size();
-  return is_all ? std::optional(value) : std::nullopt;
+  return to_number<int64_t>(digits);
 }
 
 struct Assignment {

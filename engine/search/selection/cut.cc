@@ -48,7 +48,7 @@ std::vector<CutEntry> cut(const std::vector<Modelled>& variants,
   std::vector<size_t> ruled_out;
   for (const RaceEntry& entry : race(runners, runners_of(leaders), top_k, runners.size())) {
     if (!entry.is_in) ruled_out.push_back(out.size());
-    out.push_back({entry.id, entry.is_in, false, ""});
+    out.push_back({.id = entry.id, .is_in = entry.is_in});
   }
   for (size_t i : ruled_out) {
     out[i].reason =

@@ -39,7 +39,7 @@ struct CutEntry {
   std::string id;
   bool is_in = false;
   bool is_spot_check = false;  // in, although ruled out
-  std::string reason;          // why it is ruled out
+  std::string reason = {};     // why it is ruled out
 };
 
 // Rules out the variants that are slower than the best `top_k` by more than `width`. `variants`:

@@ -75,7 +75,10 @@ class Selector {
   Status rank() {
     for (const Evaluated* variant : contenders()) {
       TRY_ASSIGN(auto score, score_of(*variant));
-      out_.ranking.push_back({*variant, score, half_width_of(*variant), "", modelled_of(*variant)});
+      out_.ranking.push_back({.variant = *variant,
+                              .score = score,
+                              .half_width = half_width_of(*variant),
+                              .modelled = modelled_of(*variant)});
     }
     std::sort(out_.ranking.begin(), out_.ranking.end(), [](const Ranked& a, const Ranked& b) {
       return a.score != b.score ? a.score > b.score : is_earlier(a.variant.id, b.variant.id);

@@ -18,10 +18,10 @@ namespace evolve::search {
 // Why a variant is rejected: the first of the failures that say most.
 struct Rejection {
   std::string step;  // "compile"
-  std::string case_name;
+  std::string case_name = {};
   std::string kind;  // "out-of-memory"
   std::string reason;
-  nlohmann::json evidence;  // as the step gave it, such as the worst element; null: not given
+  nlohmann::json evidence = {};  // as the step gave it, such as the worst element; null: not given
 };
 
 // A variant with everything that its steps reported.
@@ -99,10 +99,10 @@ struct SelectionRequest {
 };
 
 struct Ranked {
-  Evaluated variant;
+  Evaluated variant = {};
   double score = 0;
-  double half_width = 0;  // of the 95 % interval of the score's logarithm
-  std::string same_as;    // the survivor with the same program or the same parameters, or empty
+  double half_width = 0;     // of the 95 % interval of the score's logarithm
+  std::string same_as = {};  // the survivor with the same program or the same parameters, or empty
   std::optional<double> modelled = {};  // the modelled ratio to the seed, next to a measured one
 };
 

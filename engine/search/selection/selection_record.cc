@@ -363,7 +363,8 @@ Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseReco
   Evaluated out = std::move(read);
   // A proposal that was not a kernel stays rejected, whatever was built in its place.
   if (const json& problem = member(variant, "problem"); problem.is_object())
-    out.rejection = {"adopt", "", text_of(problem, "kind"), text_of(problem, "reason"), {}};
+    out.rejection = {
+        .step = "adopt", .kind = text_of(problem, "kind"), .reason = text_of(problem, "reason")};
   const bool has_times = judged_to >= Judged::before_values;
   std::optional<Rejection> not_modelled, not_reached;
   std::vector<JudgedCase> judged;
@@ -400,11 +401,10 @@ Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseReco
       out.is_confirmed = false;
     } else if (verdict == "not_reached") {
       if (!not_reached) {
-        not_reached = {step,
-                       case_name,
-                       "not_reached",
-                       "the step was not reached, and none before it says why",
-                       {}};
+        not_reached = {.step = step,
+                       .case_name = case_name,
+                       .kind = "not_reached",
+                       .reason = "the step was not reached, and none before it says why"};
       }
     } else {
       return bad_record(fmt::format("{} {} {}", out.id, case_name, file), "no verdict");

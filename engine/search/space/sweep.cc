@@ -36,9 +36,10 @@ class Sweep {
         used_.insert(found->point);
         out.push_back(*std::move(found));
       } else {
-        out.push_back({request_.parents[0].point, 0,
-                       fmt::format("nothing new is left: repeats {}", request_.parents[0].id),
-                       false});
+        out.push_back(
+            {.point = request_.parents[0].point,
+             .note = fmt::format("nothing new is left: repeats {}", request_.parents[0].id),
+             .is_new = false});
       }
     }
     return out;
@@ -80,7 +81,9 @@ class Sweep {
 
   [[nodiscard]] Proposal proposal(const Point& point, size_t wanted, const char* how) const {
     const size_t parent = is_local_ ? wanted : nearest_parent(point);
-    return {point, parent, describe_change(request_.parents[parent].point, point) + how, true};
+    return {.point = point,
+            .parent = parent,
+            .note = describe_change(request_.parents[parent].point, point) + how};
   }
 
   [[nodiscard]] size_t nearest_parent(const Point& point) const {

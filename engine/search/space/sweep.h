@@ -31,9 +31,9 @@ struct SweepPlace {
 
 struct SweepRequest {
   const Space& space;
-  std::string sampler;          // one of sampler_names() (sampler.h)
-  std::vector<Parent> parents;  // the best first; at least one
-  std::vector<Trial> trials;    // of all rounds before, in the order of their ids
+  std::string sampler;               // one of sampler_names() (sampler.h)
+  std::vector<Parent> parents = {};  // the best first; at least one
+  std::vector<Trial> trials = {};    // of all rounds before, in the order of their ids
   uint64_t random_seed = 0;
   uint64_t stream = 0;  // of the random numbers; each round, and each request in it, has its own
   std::vector<SweepPlace> places;

@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <csignal>
 #include <new>
-#include <utility>
 
 #include "engine/world/files.h"
 
@@ -31,40 +30,40 @@ void wait_for_end(int pipe) {
 }  // namespace
 
 Result<Guard> Guard::start() {
-  std::array<int, 2> pipe = {-1, -1};
-  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return system_error("pipe", "guard", errno);
+  std::array<int, 2> ends = {-1, -1};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_error("pipe", "guard", errno);
+  Fd reader(ends[0]), writer(ends[1]);
   void* memory =
       ::mmap(nullptr, sizeof(Groups), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return system_error("mmap", "guard", errno);
-  auto* groups = new (memory) Groups{};
+  Shared groups(new (memory) Groups{});
   pid_t pid = ::fork();
   if (pid < 0) return system_error("fork", "guard", errno);
   if (pid == 0) {
     for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(signal, SIG_IGN);
     ::prctl(PR_SET_NAME, "evolve-guard");
     ::setsid();
-    ::close(pipe[1]);
+    writer.reset();
     // The guard must not hold its parent's streams: a reader of the parent's output waits until all
     // holders have closed it.
     for (int fd = 0; fd < 3; ++fd) ::close(fd);
-    wait_for_end(pipe[0]);
+    wait_for_end(reader.get());
     for (const auto& group : *groups) {
       if (group > 0) ::kill(-group, SIGKILL);
     }
     ::_exit(0);
   }
-  ::close(pipe[0]);
-  return Guard(pid, pipe[1], groups);
+  return Guard(pid, std::move(writer), std::move(groups));
 }
 
-Guard::Guard(Guard&& other) noexcept
-    : pid_(other.pid_), pipe_(std::exchange(other.pipe_, -1)), groups_(other.groups_) {}
+void Guard::Unmap::operator()(Groups* groups) const {
+  ::munmap(groups, sizeof(Groups));
+}
 
 Guard::~Guard() {
-  if (pipe_ < 0) return;
-  ::close(pipe_);
+  if (!pipe_.is_open()) return;
+  pipe_.reset();
   ::waitpid(pid_, nullptr, 0);
-  ::munmap(groups_, sizeof(Groups));
 }
 
 void Guard::add(pid_t group) {

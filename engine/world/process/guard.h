@@ -6,8 +6,11 @@
 
 #include <array>
 #include <atomic>
+#include <memory>
+#include <utility>
 
 #include "engine/core/result.h"
+#include "engine/world/fd.h"
 
 namespace evolve::world {
 
@@ -16,7 +19,7 @@ class Guard {
   // Forks the guard. Must be called before the process has threads or other children.
   static Result<Guard> start();
   ~Guard();
-  Guard(Guard&& other) noexcept;
+  Guard(Guard&& other) = default;
   Guard& operator=(Guard&&) = delete;
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
@@ -31,11 +34,17 @@ class Guard {
   // sleeps until we are gone, and reads the memory only then.
   using Groups = std::array<std::atomic<pid_t>, 4096>;
 
-  Guard(pid_t pid, int pipe, Groups* groups) : pid_(pid), pipe_(pipe), groups_(groups) {}
+  struct Unmap {
+    void operator()(Groups* groups) const;
+  };
+  using Shared = std::unique_ptr<Groups, Unmap>;
+
+  Guard(pid_t pid, Fd pipe, Shared groups)
+      : pid_(pid), pipe_(std::move(pipe)), groups_(std::move(groups)) {}
 
   pid_t pid_;
-  int pipe_;  // closes with us
-  Groups* groups_;
+  Fd pipe_;  // closes with us
+  Shared groups_;
 };
 
 }  // namespace evolve::world

@@ -1,0 +1,65 @@
+// The ledger's history of builds: the tables `build` and `edge`, as people and later builds read
+// them. SqliteLedger writes both.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/action_table.h"
+#include "engine/core/action.h"
+
+namespace evolve::cache {
+
+// The record of a build.
+struct BuildRecord {
+  int64_t id = 0;
+  std::string started;  // UTC
+  std::string campaign;
+  std::string targets;    // as asked for, blank-separated
+  std::string toolchain;  // names and versions
+  // "done", "failed" or "interrupted"; empty: it has not ended, or was killed
+  std::string outcome = {};
+  int ran = 0;
+  int cached = 0;
+};
+
+class BuildLog {
+ public:
+  // Both arguments must outlive the log.
+  static Result<BuildLog> open(Database& database, ActionTable& results);
+
+  // Returns a campaign's builds, newest first.
+  Result<std::vector<BuildRecord>> list(const std::string& campaign);
+  // Returns the first build here that ran an action, with only id, started, campaign and targets
+  // set. Nullopt: the result came from elsewhere.
+  Result<std::optional<BuildRecord>> first_that_ran(const Digest& key);
+  // Returns the edges that a build recorded, in the order of their ends.
+  Result<std::vector<EdgeRecord>> edges(int64_t build);
+  // Returns the last record of the edge that makes `output` in a campaign's builds.
+  Result<std::optional<EdgeRecord>> last_edge(const std::string& campaign,
+                                              const std::string& output);
+  // Returns the key in that record. Nullopt: there is no such record.
+  Result<std::optional<Digest>> last_key(const std::string& campaign, const std::string& output);
+  // Returns the last record of each output in any build, sorted by output.
+  Result<std::vector<EdgeRecord>> last_edges();
+  // Returns the last records of a step's edges that did not fail, newest first, at most `count`.
+  Result<std::vector<EdgeRecord>> last_edges_of(const std::string& step, int count);
+  // Returns the last record of an edge from before a build, in the same campaign.
+  Result<std::optional<EdgeRecord>> edge_before(const std::string& output, int64_t build);
+
+ private:
+  BuildLog(Database& database, ActionTable& results, Statement last_edge)
+      : database_(&database), results_(&results), last_edge_(std::move(last_edge)) {}
+  Result<EdgeRecord> read_edge(const Statement& row);
+  // Returns the rows of the table `edge` that `where`, which is SQL, selects.
+  Result<std::vector<EdgeRecord>> edges_where(const std::string& where,
+                                              const std::function<void(Statement&)>& bind);
+
+  Database* database_;
+  ActionTable* results_;
+  Statement last_edge_;  // prepared once, because builds ask it for each edge
+};
+
+}  // namespace evolve::cache

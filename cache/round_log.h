@@ -1,0 +1,74 @@
+// The ledger's rounds: their selections, their records (engine/core/record.h), and the results that
+// came with the records of others. The tables `round`, `record`, `imported_record` and `imported`.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/action_table.h"
+#include "engine/core/action.h"
+
+namespace evolve::cache {
+
+// The selection that ended a round, as the select step wrote it.
+struct RoundRecord {
+  int number = 0;
+  std::string recorded;   // UTC
+  std::string selection;  // the text of selection.json
+};
+
+// The record of a round, which adds to the record of the round before.
+struct StoredRecord {
+  int64_t id = 0;
+  int64_t before = 0;  // 0: none
+  std::string campaign;
+  int round = 0;
+  std::string recorded;  // UTC, of the first time
+  std::string text;
+};
+
+// The origin of a record: a build here, or somebody else.
+enum class Origin { own, imported };
+
+class RoundLog {
+ public:
+  // All arguments must outlive the log. `build` is the number of the build under way.
+  RoundLog(Database& database, ActionTable& results, const int64_t& build)
+      : database_(&database), results_(&results), build_(&build) {}
+
+  // Records a round's selection, unless it is the round's last one already.
+  Status record_selection(const std::string& campaign, const RoundRecord& round);
+  // Returns the last selection of each round, in the order of rounds.
+  Result<std::vector<RoundRecord>> selections(const std::string& campaign);
+
+  // Stores a record, unless it is the round's last one already. Returns its number, new or old.
+  Result<int64_t> add_record(const StoredRecord& record, Origin origin = Origin::own);
+  // Whether a record came with a bundle, and no build here has made the same.
+  Result<bool> is_imported(int64_t record);
+  // Nullopt: there is no such record.
+  Result<std::optional<StoredRecord>> find_record(int64_t id);
+  Result<std::optional<StoredRecord>> last_record(const std::string& campaign, int round);
+  Status for_each_record(const std::function<Status(const StoredRecord&)>& visit);
+  // Returns the campaigns that have records, sorted by name.
+  Result<std::vector<std::string>> campaigns();
+
+  // Stores a result that came with somebody else's record. Replays use it; builds here do not.
+  Status add_imported(const ActionResult& result);
+  // Returns an action result that was recorded here or, failing that, came with a record.
+  Result<std::optional<ActionResult>> recall_any(const Digest& key);
+
+ private:
+  using Binding = std::function<void(Statement&)>;
+  // Calls `visit` for rows of the table `record`; `where` is SQL.
+  Status records(const std::string& where, const Binding& bind,
+                 const std::function<Status(const StoredRecord&)>& visit);
+  Result<std::optional<StoredRecord>> record_where(const std::string& where, const Binding& bind);
+
+  Database* database_;
+  ActionTable* results_;
+  const int64_t* build_;
+};
+
+}  // namespace evolve::cache
