@@ -3,6 +3,7 @@
 #include "engine/search/history/novelty.h"
 
 #include "engine/core/json_read.h"
+#include "engine/search/member.h"
 #include "engine/core/outside_json.h"
 #include "engine/steps/step.h"
 #include "engine/steps/variant.h"
