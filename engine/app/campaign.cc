@@ -266,10 +266,9 @@ std::vector<std::string> Campaign::sources() const {
 
 std::string Campaign::folder_of(const std::string& variant) const {
   if (variant == "xla") return shape.files.xla.empty() ? "" : work + "/round-0/xla";
-  const auto number = variant_number(variant);
-  const bool is_one = number && *number <= shape.rounds() * shape.variants() &&
-                      variant_id(*number) == variant;  // and not "v00007"
-  return is_one ? work + "/" + variant_folder(shape, *number) : "";
+  const auto id = VariantId::parse(variant);
+  const bool is_one = id && id->number() <= shape.rounds() * shape.variants();
+  return is_one ? work + "/" + variant_folder(shape, id->number()) : "";
 }
 
 std::string find_rules(const std::string& root) {

@@ -32,11 +32,11 @@ json times_report(const Campaign& campaign, const std::string& variant) {
       auto time = case_time(campaign, of, name);
       if (!time) return;
       row[key] = time->seconds;
-      row["kind"] = time->kind;
+      row["kind"] = to_string(time->kind);
       if (time->cheaper && of == variant) row["cheaper_seconds"] = *time->cheaper;
     };
     add("seconds", variant);
-    add("seed_seconds", variant_id(0));
+    add("seed_seconds", VariantId(0).text());
     if (!campaign.shape.files.xla.empty()) add("xla_seconds", "xla");
     out.push_back(row);
   }
@@ -61,16 +61,15 @@ json compared_report(const Campaign& campaign, const std::string& variant) {
 
 // Counts the verdicts in the rounds' selections: {"ok": 20, "compile out-of-memory": 2}.
 std::map<std::string, int> verdicts_by_kind(const Campaign& campaign,
-                                            const std::vector<json>& selections) {
+                                            const std::vector<search::Selection>& selections) {
   std::map<std::string, int> out;
-  for (const json& selection : selections) {
-    if (!selection.is_object()) continue;  // the build did not get this far
-    int rejected = 0;
-    for (const json& row : selection.value("rejected", json::array())) {
-      ++rejected;
-      ++out[fmt::format("{} {}", line_member(row, "step"), line_member(row, "kind"))];
+  for (const search::Selection& selection : selections) {
+    for (const search::Evaluated& variant : selection.rejected) {
+      const search::Rejection& why = *variant.rejection;
+      ++out[fmt::format("{} {}", plain_line(why.step), plain_line(why.kind))];
     }
-    const auto ruled_out = static_cast<int>(selection.value("ruled_out", json::array()).size());
+    const auto rejected = static_cast<int>(selection.rejected.size());
+    const auto ruled_out = static_cast<int>(selection.ruled_out.size());
     if (ruled_out > 0) out["ruled out"] += ruled_out;
     out["ok"] += campaign.shape.variants() - rejected - ruled_out;
   }
@@ -78,12 +77,11 @@ std::map<std::string, int> verdicts_by_kind(const Campaign& campaign,
 }
 
 // Returns the ranked variants on which a step could not be done.
-std::set<std::string> not_done(const std::vector<json>& selections) {
-  std::set<std::string> out;
-  for (const json& selection : selections) {
-    if (!selection.is_object()) continue;
-    for (const json& row : selection.value("ranking", json::array())) {
-      if (row.contains("not_done")) out.insert(line_member(row, "variant"));
+std::set<VariantId> not_done(const std::vector<search::Selection>& selections) {
+  std::set<VariantId> out;
+  for (const search::Selection& selection : selections) {
+    for (const search::Ranked& ranked : selection.ranking) {
+      if (!ranked.variant.not_done.empty()) out.insert(ranked.variant.id);
     }
   }
   return out;
@@ -161,9 +159,15 @@ Result<json> read_selection_of(const std::string& text) {
 
 }  // namespace
 
-nlohmann::json build_report(const Campaign& campaign, const BuildSummary& summary, int round) {
-  std::vector<json> selections;
-  for (int r = 1; r <= round; ++r) selections.push_back(selection_of(campaign, r));
+Result<nlohmann::json> build_report(const Campaign& campaign, const BuildSummary& summary,
+                                    int round) {
+  std::vector<search::Selection> selections;
+  bool is_last_built = false;
+  for (int r = 1; r <= round; ++r) {
+    TRY_ASSIGN(auto selection, selection_of(campaign, r));
+    is_last_built = selection.has_value();
+    if (selection) selections.push_back(*std::move(selection));
+  }
   json report = {{"campaign", campaign.name},
                  {"round", round},
                  {"variants", round * campaign.shape.variants()},
@@ -179,14 +183,15 @@ nlohmann::json build_report(const Campaign& campaign, const BuildSummary& summar
                  {"seconds", summary.seconds},
                  {"sandboxed", campaign.shape.is_sandboxed},
                  {"target", campaign.shape.pipeline.target->name}};
-  const json selection = selections.empty() ? json() : selections.back();
-  if (selection.is_object() && selection.contains("model")) report["model"] = selection["model"];
   report["first_cut"] = campaign.shape.is_cut();
-  if (selection.is_object() && selection.contains("best") && selection["best"].is_object()) {
-    report["best"] = selection["best"];
-    report["times"] = times_report(campaign, line_member(selection["best"], "variant"));
-    report["compared"] = compared_report(campaign, line_member(selection["best"], "variant"));
-  }
+  if (!is_last_built) return report;
+  const search::Selection& last = selections.back();
+  if (last.time_kind == TimeKind::measured) report["model"] = model_error_record(last.model);
+  if (last.survivors.empty()) return report;
+  const std::string best = last.survivors.front().variant.id.text();
+  report["best"] = best_record(last);
+  report["times"] = times_report(campaign, best);
+  report["compared"] = compared_report(campaign, best);
   return report;
 }
 

@@ -13,7 +13,8 @@
 namespace evolve {
 
 // Returns what `build` reports at its end.
-nlohmann::json build_report(const Campaign& campaign, const BuildSummary& summary, int round);
+Result<nlohmann::json> build_report(const Campaign& campaign, const BuildSummary& summary,
+                                    int round);
 
 // Returns what `show` reports of a variant: its origin, its verdicts, its times, and which variant
 // paid for each step.

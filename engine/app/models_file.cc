@@ -45,7 +45,8 @@ Result<AskedAgain> asked_again(const Campaign& campaign, const Graph& graph,
     std::string variant = graph.extension(one.edge, "subject");
     variant.resize(std::min(variant.find(' '), variant.size()));  // "v0001 plan"
     // A round without a record is still open: nobody knows yet what it will have asked.
-    const int round = round_of(campaign.shape, variant_number(variant).value_or(0));
+    const int round =
+        round_of(campaign.shape, VariantId::parse(variant).value_or(VariantId()).number());
     if (!is_recorded.contains(round)) {
       TRY_ASSIGN(auto record, state.ledger->rounds().last_record(campaign.name, round));
       is_recorded[round] = record.has_value();

@@ -7,6 +7,7 @@
 #include "engine/core/outside_json.h"
 #include "engine/core/text/did_you_mean.h"
 #include "engine/ir/facts_json.h"
+#include "engine/search/selection/selection_record.h"
 #include "engine/search/variant.h"
 #include "engine/world/files.h"
 
@@ -25,7 +26,9 @@ std::optional<CaseTime> case_time(const Campaign& campaign, const std::string& v
   if (!time.is_object() || line_member(time, "verdict") != "ok" || !time.contains("seconds")) {
     return std::nullopt;
   }
-  CaseTime out{line_member(time, "kind"), time["seconds"].get<double>(), std::nullopt};
+  const auto kind = parse_time_kind(line_member(time, "kind"));
+  if (!kind) return std::nullopt;
+  CaseTime out{*kind, time["seconds"].get<double>(), std::nullopt};
   if (time.contains("cheaper_seconds")) out.cheaper = time["cheaper_seconds"].get<double>();
   return out;
 }
@@ -37,8 +40,13 @@ std::optional<ir::Facts> case_facts(const Campaign& campaign, const std::string&
   return facts ? std::optional(*std::move(facts)) : std::nullopt;
 }
 
-nlohmann::json selection_of(const Campaign& campaign, int round) {
-  return read_json(fmt::format("{}/round-{}/selection.json", campaign.work, round));
+Result<std::optional<search::Selection>> selection_of(const Campaign& campaign, int round) {
+  const std::string path = fmt::format("{}/round-{}/selection.json", campaign.work, round);
+  const nlohmann::json record = read_json(path);
+  if (!record.is_object()) return std::optional<search::Selection>();
+  auto selection = search::read_selection(record);
+  if (!selection) return std::move(selection).error().within(path);
+  return std::optional(*std::move(selection));
 }
 
 Result<search::History> history_of(const Campaign& campaign, int round) {
@@ -54,7 +62,7 @@ Result<std::string> built_folder(const Campaign& campaign, const std::string& va
   if (folder.empty()) {
     std::vector<std::string> known = {"xla"};
     for (int number = 0; number <= campaign.shape.rounds() * campaign.shape.variants(); ++number) {
-      known.push_back(variant_id(number));
+      known.push_back(VariantId(number).text());
     }
     auto near = nearest(variant, known);
     return bad_input(fmt::format("unknown variant '{}'{}", variant,

@@ -14,9 +14,9 @@ namespace evolve {
 // Returns the JSON in a file; null: the file is missing, or is not JSON.
 nlohmann::json read_json(const std::string& path);
 
-// A time of a variant for one case. `kind` is "modelled" or "measured".
+// A time of a variant for one case.
 struct CaseTime {
-  std::string kind;
+  TimeKind kind = TimeKind::modelled;
   double seconds = 0;             // of the dearer side, where control flow depends on data
   std::optional<double> cheaper;  // of the cheaper side; nullopt: nothing depends on data
 };
@@ -30,8 +30,9 @@ std::optional<ir::Facts> case_facts(const Campaign& campaign, const std::string&
 
 // Returns the number of the last round that has a selection; 0: no round has one.
 int last_round(const Campaign& campaign);
-// Returns the selection of a round; null: it has none.
-nlohmann::json selection_of(const Campaign& campaign, int round);
+// Returns the selection of a round; nullopt: it has none. External error: its selection.json is not
+// of its form.
+Result<std::optional<search::Selection>> selection_of(const Campaign& campaign, int round);
 // Returns what became of the campaign's variants up to a round that was built.
 Result<search::History> history_of(const Campaign& campaign, int round);
 // Returns the folder of a variant. Bad input: the variant is unknown, or was not built.

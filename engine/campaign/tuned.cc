@@ -8,7 +8,7 @@
 #include <optional>
 #include <tuple>
 
-#include "engine/search/member.h"
+#include "engine/core/json_read.h"
 
 namespace evolve::search {
 

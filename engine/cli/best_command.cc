@@ -14,6 +14,7 @@
 #include "engine/core/text/units.h"
 #include "engine/replay/delivery.h"
 #include "engine/report/output.h"
+#include "engine/search/selection/selection_record.h"
 #include "engine/world/files.h"
 
 namespace evolve::cli {
@@ -47,9 +48,10 @@ Result<int> last_connected(const Campaign& campaign, cache::RoundLog& log, int l
 
 // Checks that a variant's files are the ones that a round judged. Bad input: they are from a build
 // that did not end.
-Status check_judged(const Campaign& campaign, const std::string& variant, int round) {
+Status check_judged(const Campaign& campaign, VariantId variant, int round) {
   TRY_ASSIGN(auto history, history_of(campaign, round));
-  TRY_ASSIGN(auto canonical, world::read_file(campaign.folder_of(variant) + "/canonical.py"));
+  TRY_ASSIGN(auto canonical,
+             world::read_file(campaign.folder_of(variant.text()) + "/canonical.py"));
   for (const search::PastVariant& past : history) {
     if (past.id != variant || past.source.empty() || past.source == sha256(canonical)) continue;
     return bad_input(
@@ -74,18 +76,18 @@ Status run_best(const CommonOptions& common, const std::string& out) {
                     "still holds",
                     round, last));
   }
-  json selection = selection_of(*campaign, round);
-  if (!selection.is_object() || !selection.contains("best") || !selection["best"].is_object()) {
+  TRY_ASSIGN(auto selection, selection_of(*campaign, round));
+  if (!selection || selection->survivors.empty())
     return bad_input("no round was built yet", "", "evolve build round-1");
-  }
-  json best = selection["best"];
-  std::string variant = best.value("variant", "");
-  TRY(check_judged(*campaign, variant, round));
+  const VariantId id = selection->survivors.front().variant.id;
+  const std::string variant = id.text();
+  TRY(check_judged(*campaign, id, round));
   TRY_ASSIGN(auto kernel, deliver(*campaign, variant));
   if (!out_path.empty()) {
     TRY(world::write_file_atomic(out_path, kernel));
   }
   if (common.json) {
+    json best = search::best_record(*selection);
     best["kernel"] = kernel;
     best["round_built"] = round;
     print_out(best.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
@@ -95,7 +97,7 @@ Status run_best(const CommonOptions& common, const std::string& out) {
   std::string line = fmt::format("evolve: best of {} rounds: {}", round, variant);
   for (const std::string& name : campaign->shape.bench_cases) {
     if (auto time = case_time(*campaign, variant, name)) {
-      line += fmt::format(" · {} {} {}", name, duration(time->seconds), time->kind);
+      line += fmt::format(" · {} {} {}", name, duration(time->seconds), to_string(time->kind));
     }
   }
   print_err(line + "\n");

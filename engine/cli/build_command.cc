@@ -35,7 +35,7 @@
 #include "engine/report/progress.h"
 #include "engine/report/terminal.h"
 #include "engine/report/why_text.h"
-#include "engine/search/selection/selection_record.h"
+#include "engine/search/selection/evaluated_record.h"
 #include "engine/search/variant.h"
 #include "engine/world/process/guard.h"
 #include "engine/world/process/runner.h"
@@ -64,7 +64,7 @@ int target_round(const Campaign& campaign, const std::vector<std::string>& targe
 // Fails if the seed fails. Nothing can be compared with such a seed, so this is an error, unlike a
 // variant's verdict. A step that was not asked for has no report, and is not a failure.
 Status check_seed(const Campaign& campaign) {
-  const std::string id = variant_id(0);
+  const std::string id = VariantId(0).text();
   const std::string folder = campaign.folder_of(id);
   auto cases = search::read_cases(read_json(campaign.work + "/spec.json"));
   if (!cases) return {};
@@ -220,7 +220,9 @@ class CampaignBuild {
         status = std::move(recorded).error();
       }
     }
-    report_ = build_report(session_.campaign, summary, round);
+    auto built = build_report(session_.campaign, summary, round);
+    if (!built && status) status = std::move(built).error();
+    report_ = built ? *std::move(built) : json::object();
     if (!nodes_report_.is_null()) report_["nodes"] = nodes_report_;
     // The round's files in the folder are from an earlier build.
     if (!status) report_.erase("best");

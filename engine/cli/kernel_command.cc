@@ -109,9 +109,9 @@ json standing(const Campaign& campaign) {
   json out = json::array();
   for (const std::string& name : campaign.shape.bench_cases) {
     json row = {{"case", name}};
-    const std::string seed = variant_id(0);
+    const std::string seed = VariantId(0).text();
     if (auto time = case_time(campaign, seed, name)) {
-      row["kind"] = time->kind;
+      row["kind"] = to_string(time->kind);
       row["seconds"] = time->seconds;
     }
     if (auto time =

@@ -40,9 +40,10 @@ Result<search::Lessons> learn_from(const Campaign& campaign, int round,
                                    const search::Learnings& by_person) {
   if (round == 0) return search::Lessons{by_person, {}};
   TRY_ASSIGN(auto history, history_of(campaign, round));
-  TRY_ASSIGN(auto rule, search::read_learn_rule(selection_of(campaign, round),
-                                                read_json(campaign.work + "/spec.json"),
-                                                campaign.shape.pipeline.learn.effect));
+  TRY_ASSIGN(auto selection, selection_of(campaign, round));
+  if (!selection) return external("no selection.json");
+  TRY_ASSIGN(auto rule, search::learn_rule(*selection, read_json(campaign.work + "/spec.json"),
+                                           campaign.shape.pipeline.learn.effect));
   return search::learn(history, by_person, rule);
 }
 
@@ -86,7 +87,7 @@ std::string evidence_words(const search::Learning& learning) {
   constexpr size_t kShown = 3;
   std::string out;
   for (size_t i = 0; i < std::min(kShown, learning.evidence.size()); ++i)
-    out += (i == 0 ? "" : ", ") + learning.evidence[i].variant;
+    out += (i == 0 ? "" : ", ") + learning.evidence[i].variant.text();
   if (learning.evidence.size() > kShown)
     out += fmt::format(" and {} more", learning.evidence.size() - kShown);
   return out;

@@ -108,13 +108,13 @@ Status store(const CommonOptions& common, const Campaign& campaign, const Person
   const std::vector<std::string>& open = waiting;
   json report = {
       {"variant", place.id}, {"round", place.round}, {"file", place.path}, {"open", open}};
-  if (!checked.known_as.empty()) report["known_as"] = checked.known_as;
+  if (checked.known_as) report["known_as"] = *checked.known_as;
   std::string text = fmt::format("{}: {} {}\n", place.id,
                                  proposal.passed ? "passed in" : "proposed in", place.path);
-  if (!checked.known_as.empty()) {
+  if (checked.known_as) {
     text += fmt::format(
         "       its source is that of {}: it gets its results, and nothing new is learned\n",
-        checked.known_as);
+        *checked.known_as);
   }
   text += fmt::format("       {}\n", next_step(place.round, open));
   print_result(common, report, text);
@@ -133,15 +133,24 @@ Status propose(const CommonOptions& common, const Campaign& campaign, const Pers
   auto proposal = search::read_proposal_file(text);
   if (!proposal) return std::move(proposal).error().within(name);
   if (!command.note.empty()) proposal->note = command.note;
-  if (!command.parents.empty()) proposal->parents = command.parents;
+  if (!command.parents.empty()) {
+    proposal->parents.clear();
+    for (const std::string& word : command.parents) {
+      const auto id = VariantId::parse(word);
+      if (!id) {
+        return bad_input(fmt::format("parent '{}': no such variant was built", word), "",
+                         "evolve log names those that survive");
+      }
+      proposal->parents.push_back(*id);
+    }
+  }
   if (command.passed) proposal->passed = command.passed;
   TRY_ASSIGN(auto checked, check_proposal(campaign, place, *proposal, name));
   return store(common, campaign, place, *proposal, checked);
 }
 
 // Returns a variant's kernel as a proposal, for an editor.
-std::string draft_of(const std::string& variant, const std::string& kernel,
-                     const std::string& note) {
+std::string draft_of(VariantId variant, const std::string& kernel, const std::string& note) {
   search::ProposalFile out;
   out.parents = {variant};
   out.note = note;
@@ -261,7 +270,7 @@ std::vector<std::string> built_before(const Campaign& campaign, int round) {
   std::vector<std::string> out;
   if (round > 1) out.push_back(fmt::format("round-{}", round - 1));
   for (const int number : planned_variants(campaign.shape, round, round)) {
-    const std::string id = variant_id(number);
+    const std::string id = VariantId(number).text();
     out.push_back(plan_files(campaign.shape, id, campaign.folder_of(id)).exchange);
   }
   return out;
@@ -292,12 +301,14 @@ Status run_edit(const CommonOptions& common, const std::string& variant, Propose
   TRY_ASSIGN(auto place, find_place(campaign, command.variant));
   TRY(check_free(place, command.replace));
   TRY(built_folder(campaign, variant));
+  const auto id = VariantId::parse(variant);
+  if (!id) return bad_input(fmt::format("'{}' is no variant's id", variant));
   TRY_ASSIGN(auto kernel, authored(campaign, variant));
   // The draft lies next to the proposals, because a clean-up of the state folder must not remove a
   // person's work.
   const std::string proposals = fs::absolute(campaign.shape.files.proposals).string();
   const std::string path = fmt::format("{}/{}-{}.draft.py", proposals, place.id, variant);
-  const std::string begun = draft_of(variant, kernel, command.note);
+  const std::string begun = draft_of(*id, kernel, command.note);
   world::DiskFiles files;
   // A draft that could not be proposed before is continued.
   if (!world::is_there(path)) {

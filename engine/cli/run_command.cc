@@ -43,9 +43,9 @@ std::optional<double> roofline_of(const Campaign& campaign, const std::string& b
 Status add_exchanges(const Campaign& campaign, int round, search::Standpoint& at) {
   TRY_ASSIGN(auto history, history_of(campaign, round));
   for (const search::PastVariant& past : history) {
-    if (!past.exchange.is_object()) continue;
-    at.cost_usd += past.exchange.value("cost_usd", 0.0);
-    at.tokens += past.exchange.value("tokens", 0.0);
+    if (!past.exchange) continue;
+    at.cost_usd += past.exchange->cost_usd;
+    at.tokens += static_cast<double>(past.exchange->tokens);
   }
   return {};
 }
@@ -57,15 +57,14 @@ Result<search::Standpoint> standpoint(Session& session, int round) {
   std::vector<double> scores;
   double resolution = 0;
   for (int one = 1; one <= round; ++one) {
-    const json selection = selection_of(session.campaign, one);
-    const json best = selection.is_object() ? selection.value("best", json()) : json();
-    scores.push_back(best.is_object() ? best.value("score", 0.0) : 0.0);
-    if (!selection.is_object()) continue;
-    resolution = selection.value("resolution", 0.0);
-    const bool is_relative = selection.value("/seed/verdict"_json_pointer, "") == "ok";
-    if (one == round && best.is_object() && is_relative) {
+    TRY_ASSIGN(auto selection, selection_of(session.campaign, one));
+    const bool has_best = selection && !selection->survivors.empty();
+    scores.push_back(has_best ? selection->survivors.front().score : 0);
+    if (!selection) continue;
+    resolution = selection->resolution;
+    if (one == round && has_best && selection->is_relative) {
       out.speedup = scores.back();
-      out.roofline = roofline_of(session.campaign, best.value("variant", ""));
+      out.roofline = roofline_of(session.campaign, selection->survivors.front().variant.id.text());
     }
   }
   out.stagnant = search::stagnant_rounds(scores, resolution);

@@ -20,6 +20,7 @@
 #include "engine/replay/delivery.h"
 #include "engine/report/output.h"
 #include "engine/report/table.h"
+#include "engine/search/selection/selection_record.h"
 #include "engine/search/variant.h"
 #include "engine/world/files.h"
 
@@ -72,8 +73,7 @@ Result<TunedEntry> found(const Campaign& campaign, const search::BucketCases& bu
   const int round = last_round(campaign);
   const std::string path = fmt::format("{}/round-{}/selection.json", campaign.work, round);
   TRY_ASSIGN(auto text, world::read_file(path));
-  const json selection = json_or_null(text);
-  const json best = selection.is_object() ? selection.value("best", json()) : json();
+  TRY_ASSIGN(auto selection, search::read_selection(json_or_null(text)));
   TunedEntry out;
   out.device = campaign.shape.pipeline.target->device_kind;
   out.dtype = campaign.spec.inputs.front().dtype;
@@ -83,7 +83,9 @@ Result<TunedEntry> found(const Campaign& campaign, const search::BucketCases& bu
   TRY_ASSIGN(auto history, history_of(campaign, round));
   out.rounds = round;
   out.points = static_cast<int64_t>(history.size());
-  const std::string variant = best.is_object() ? best.value("variant", "") : variant_id(0);
+  const std::string variant = !selection.survivors.empty()
+                                  ? selection.survivors.front().variant.id.text()
+                                  : VariantId(0).text();
   TRY(check_delivery(campaign, variant));
   const json origin = read_json(campaign.folder_of(variant) + "/variant.json");
   for (const Parameter& parameter : campaign.spec.parameters) {
@@ -96,10 +98,10 @@ Result<TunedEntry> found(const Campaign& campaign, const search::BucketCases& bu
   }
   for (const std::string& name : bucket.cases) {
     const auto time = case_time(campaign, variant, name);
-    const auto seed = case_time(campaign, variant_id(0), name);
+    const auto seed = case_time(campaign, VariantId(0).text(), name);
     if (!time || !seed)
       return failed(fmt::format("{}: case '{}' has no time", campaign.name, name));
-    out.kind = time->kind;
+    out.kind = to_string(time->kind);
     out.times.push_back({name, time->seconds, seed->seconds});
   }
   return out;

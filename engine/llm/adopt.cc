@@ -7,7 +7,7 @@
 #include "engine/llm/record.h"
 #include "engine/llm/reply.h"
 #include "engine/search/proposal/mutation.h"
-#include "engine/search/selection/selection_record.h"
+#include "engine/search/selection/origin.h"
 
 namespace evolve::llm {
 
@@ -24,7 +24,7 @@ search::Point parameters_of(const std::string& kernel, const json& spec) {
 
 Status check_belongs(const AdoptRequest& request) {
   const std::string variant = text_at(request.prompt, "variant");
-  if (variant != request.id)
+  if (variant != request.id.text())
     return bad_input(fmt::format("the prompt is of '{}', not of '{}'", variant, request.id));
   return check_answers(request.prompt, request.exchange);
 }
@@ -58,14 +58,12 @@ Result<Proposal> proposal_of(const AdoptRequest& request) {
 }
 
 // Summarizes the exchange for variant.json. Cost and tokens include those of the plan.
-json exchange_of(const AdoptRequest& request, const Proposal& proposal) {
+search::ExchangeSummary exchange_of(const AdoptRequest& request, const Proposal& proposal) {
   const Spent spent = spent_on(request.prompt, request.exchange);
   const json& of_plan = member(request.plan, "exchange");
-  return {{"model", text_at(request.prompt, "model")},
-          {"mode", text_at(request.prompt, "mode")},
-          {"cost_usd", spent.cost_usd + amount_at(of_plan, "cost_usd").value_or(0)},
-          {"tokens", spent.tokens + count_at(of_plan, "tokens")},
-          {"learnings", proposal.learnings}};
+  return {text_at(request.prompt, "model"), text_at(request.prompt, "mode"),
+          spent.cost_usd + amount_at(of_plan, "cost_usd").value_or(0),
+          spent.tokens + count_at(of_plan, "tokens"), proposal.learnings};
 }
 
 }  // namespace
@@ -75,16 +73,22 @@ Result<Adopted> adopt(const AdoptRequest& request) {
   TRY_ASSIGN(auto proposal, proposal_of(request));
   // The parent's program is known already, so it costs nothing to judge.
   if (proposal.problem) proposal.kernel = request.parent;
-  std::string note =
+  search::Origin origin;
+  origin.id = request.id;
+  origin.round = request.round;
+  origin.mutator = "llm";
+  for (const std::string& parent : texts_at(request.prompt, "parents")) {
+    if (const auto id = VariantId::parse(parent)) origin.parents.push_back(*id);
+  }
+  origin.parameters = parameters_of(proposal.kernel, request.spec);
+  origin.note =
       fmt::format("{} by {}: ", text_at(request.prompt, "mode"), text_at(request.prompt, "model"));
-  note += proposal.problem        ? proposal.problem->kind
-          : proposal.plan.empty() ? "no plan"
-                                  : proposal.plan;
+  origin.note += proposal.problem        ? proposal.problem->kind
+                 : proposal.plan.empty() ? "no plan"
+                                         : proposal.plan;
   Adopted out;
-  out.variant =
-      search::variant_record(request.id, request.round, texts_at(request.prompt, "parents"), "llm",
-                             parameters_of(proposal.kernel, request.spec), note);
-  out.variant["exchange"] = exchange_of(request, proposal);
+  origin.exchange = exchange_of(request, proposal);
+  out.variant = search::variant_record(origin);
   if (proposal.problem) out.variant["problem"] = search::problem_record(*proposal.problem);
   out.kernel = std::move(proposal.kernel);
   return out;

@@ -5,13 +5,14 @@
 #include <string>
 
 #include "engine/core/result.h"
+#include "engine/search/variant.h"
 
 namespace evolve::llm {
 
 struct AdoptRequest {
   nlohmann::json exchange, prompt, spec;
   nlohmann::json plan;  // plan.json; null: the model wrote no plan first
-  std::string id;
+  VariantId id;
   int round = 0;
   std::string parent, second_parent, rejected;  // sources; empty: not given
 };

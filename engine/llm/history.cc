@@ -3,17 +3,13 @@
 #include <algorithm>
 #include <set>
 
-#include "engine/core/json_read.h"
-
 namespace evolve::llm {
 
 namespace {
 
 Past past_of(const search::PastVariant& variant) {
-  Past out = {variant, text_at(variant.exchange, "model"), 0, 0};
-  out.cost_usd = amount_at(variant.exchange, "cost_usd").value_or(0);
-  out.tokens = count_at(variant.exchange, "tokens");
-  return out;
+  const search::ExchangeSummary exchange = variant.exchange.value_or(search::ExchangeSummary());
+  return {variant, exchange.model, exchange.cost_usd, exchange.tokens};
 }
 
 }  // namespace
@@ -31,15 +27,16 @@ int64_t History::tokens() const {
 }
 
 const Past* History::find(const std::string& variant) const {
+  const auto id = VariantId::parse(variant);
   for (const Past& one : entries) {
-    if (one.id == variant) return &one;
+    if (one.id == id) return &one;
   }
   return nullptr;
 }
 
-double History::base_score(const std::vector<std::string>& parents) const {
+double History::base_score(const std::vector<VariantId>& parents) const {
   double out = 0;
-  for (const std::string& parent : parents) {
+  for (const VariantId parent : parents) {
     auto it = scores.find(parent);
     if (it != scores.end()) out = std::max(out, it->second);
   }
@@ -47,23 +44,24 @@ double History::base_score(const std::vector<std::string>& parents) const {
 }
 
 std::vector<const Past*> History::lineage(const std::string& variant) const {
-  std::map<std::string, const Past*> by_name;
-  for (const Past& one : entries) by_name.emplace(one.id, &one);
-  std::set<std::string> ancestors;
-  std::vector<std::string> left = {variant};
+  const auto start = VariantId::parse(variant);
+  if (!start) return {};
+  std::map<VariantId, const Past*> by_id;
+  for (const Past& one : entries) by_id.emplace(one.id, &one);
+  std::set<VariantId> ancestors;
+  std::vector<VariantId> left = {*start};
   while (!left.empty()) {
-    const std::string name = left.back();
+    const VariantId id = left.back();
     left.pop_back();
-    if (!ancestors.insert(name).second) continue;
-    auto it = by_name.find(name);
-    if (it != by_name.end())
+    if (!ancestors.insert(id).second) continue;
+    auto it = by_id.find(id);
+    if (it != by_id.end())
       left.insert(left.end(), it->second->parents.begin(), it->second->parents.end());
   }
   std::vector<const Past*> out;
   for (const Past& one : entries) {
-    const bool is_child =
-        std::any_of(one.parents.begin(), one.parents.end(),
-                    [&](const std::string& parent) { return ancestors.contains(parent); });
+    const bool is_child = std::any_of(one.parents.begin(), one.parents.end(),
+                                      [&](VariantId parent) { return ancestors.contains(parent); });
     if (is_child || ancestors.contains(one.id)) out.push_back(&one);
   }
   return out;
@@ -77,7 +75,7 @@ History history_of(const search::History& past, const std::vector<search::Surviv
   }
   for (const search::Survivor& one : survivors) {
     out.scores[one.variant.id] = one.score;
-    out.elites.push_back({one.variant.id, one.score, one.variant.note});
+    out.elites.push_back({one.variant.id, one.variant.id.text(), one.score, one.variant.note});
   }
   return out;
 }

@@ -20,23 +20,24 @@ struct Past : search::PastVariant {
 
 // A variant that survived, of any lineage.
 struct Elite {
-  std::string variant;
+  VariantId id;
+  std::string variant;  // the text of the id
   double score = 0;
   std::string note;
   std::string source = {};  // empty: not shown
 };
 
 struct History {
-  std::vector<Past> entries;             // the oldest first
-  std::vector<Elite> elites;             // the best first
-  std::map<std::string, double> scores;  // by variant; only variants with a score
+  std::vector<Past> entries;           // the oldest first
+  std::vector<Elite> elites;           // the best first
+  std::map<VariantId, double> scores;  // only variants with a score
 
   // The campaign's total so far.
   [[nodiscard]] double cost_usd() const;
   [[nodiscard]] int64_t tokens() const;
   [[nodiscard]] const Past* find(const std::string& variant) const;
   // The best score among the parents; 1, the seed's, if no parent has a score.
-  [[nodiscard]] double base_score(const std::vector<std::string>& parents) const;
+  [[nodiscard]] double base_score(const std::vector<VariantId>& parents) const;
   // The variant, its ancestors and all their children, the oldest first.
   [[nodiscard]] std::vector<const Past*> lineage(const std::string& variant) const;
 };

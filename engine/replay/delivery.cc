@@ -11,6 +11,7 @@
 #include "engine/core/outside_json.h"
 #include "engine/replay/bundle_reader.h"
 #include "engine/replay/rerun.h"
+#include "engine/search/selection/selection_record.h"
 #include "engine/search/variant.h"
 #include "engine/world/disk_files.h"
 #include "engine/world/files.h"
@@ -61,9 +62,11 @@ class RecordedVariant {
     const std::string path = fmt::format("round-{}/selection.json", round_.stored.round);
     if (auto status = place([&](const fs::path& file) { return file == path; }); !status)
       return std::move(status).error();
-    const json selection = read_json(scratch_.path() + "/" + path);
-    const json best = selection.is_object() ? selection.value("best", json()) : json();
-    return best.is_object() ? best.value("variant", "") : "";
+    const json record = read_json(scratch_.path() + "/" + path);
+    if (!record.is_object()) return std::string();
+    TRY_ASSIGN(auto selection, search::read_selection(record));
+    return selection.survivors.empty() ? std::string()
+                                       : selection.survivors.front().variant.id.text();
   }
 
   Status check(const std::string& variant) {
@@ -123,7 +126,7 @@ Result<std::string> deliver(const Campaign& campaign, const std::string& variant
     world::DiskFiles files;
     TRY(files.make_folders(scratch.path()));
     TRY(files.write(source, *text));
-    const int number = variant_number(variant).value_or(0);
+    const int number = VariantId::parse(variant).value_or(VariantId()).number();
     auto status = check_folder(campaign.work, variant_folder(campaign.shape, number),
                                campaign.shape.is_sandboxed, source);
     if (status) return text;
@@ -133,7 +136,7 @@ Result<std::string> deliver(const Campaign& campaign, const std::string& variant
 }
 
 Status check_delivery(const Campaign& campaign, const std::string& variant) {
-  const int number = variant_number(variant).value_or(0);
+  const int number = VariantId::parse(variant).value_or(VariantId()).number();
   return check_folder(campaign.work, variant_folder(campaign.shape, number),
                       campaign.shape.is_sandboxed);
 }

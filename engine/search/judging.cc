@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "engine/core/json_read.h"
+
 namespace evolve {
 
 namespace {
@@ -56,6 +58,12 @@ std::vector<StepReport> judging_reports(const std::vector<JudgedCase>& cases, Ju
     }
   }
   return out;
+}
+
+const nlohmann::json& device_program_of(const nlohmann::json& report) {
+  const nlohmann::json& programs = member(report, "programs");
+  const nlohmann::json& device = member(programs, "device");
+  return member(device.is_null() ? member(programs, "tpu") : device, "digest");
 }
 
 }  // namespace evolve

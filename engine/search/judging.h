@@ -2,6 +2,7 @@
 // Pure.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,5 +42,9 @@ struct StepReport {
 // The first report that is not "ok" is why a candidate is rejected.
 std::vector<StepReport> judging_reports(const std::vector<JudgedCase>& cases,
                                         Judged judged = Judged::whole);
+
+// Returns the digest of the device's program from a report of the step lower; null: none is there.
+// Reports of earlier versions call that program "tpu".
+const nlohmann::json& device_program_of(const nlohmann::json& report);
 
 }  // namespace evolve

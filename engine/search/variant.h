@@ -1,15 +1,70 @@
 // The ids of variants.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <compare>
+#include <cstddef>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace evolve {
 
-// "v0007": variants count through the campaign, the seed is v0000.
-std::string variant_id(int number);
-// The number of an id. Nullopt: the text is no id.
-std::optional<int> variant_number(std::string_view id);
+// The id of a variant, written "v0007". Variants count through the campaign. The seed is v0000.
+class VariantId {
+ public:
+  constexpr VariantId() = default;  // the seed's
+  // REQUIRES: 0 <= number < 10^8.
+  constexpr explicit VariantId(int number) : number_(number) {}
+  // Takes a literal. A literal that is no id does not compile.
+  consteval VariantId(const char* literal)  // NOLINT(google-explicit-constructor)
+      : number_(parse(literal).value().number_) {}
+
+  // Nullopt: the text is no id. The only spelling of an id is the one that text() returns, so
+  // "v00007" is no id.
+  static constexpr std::optional<VariantId> parse(std::string_view text) {
+    // Shorter numbers are padded. No campaign has enough variants for longer ids.
+    constexpr size_t kLeast = 5, kMost = 9;
+    const bool has_form = text.size() >= kLeast && text.size() <= kMost && text.front() == 'v' &&
+                          (text.size() == kLeast || text[1] != '0');
+    if (!has_form) return std::nullopt;
+    int number = 0;
+    for (const char c : text.substr(1)) {
+      if (c < '0' || c > '9') return std::nullopt;
+      number = 10 * number + (c - '0');
+    }
+    return VariantId(number);
+  }
+
+  [[nodiscard]] constexpr int number() const { return number_; }
+  [[nodiscard]] std::string text() const;
+
+  // An id is less than another if its variant was made before.
+  constexpr auto operator<=>(const VariantId&) const = default;
+
+ private:
+  int number_ = 0;
+};
+
+// Writes the id as a text.
+void to_json(nlohmann::json& out, const VariantId& id);
 
 }  // namespace evolve
+
+template <>
+struct std::hash<evolve::VariantId> {
+  size_t operator()(const evolve::VariantId& id) const noexcept {
+    return std::hash<int>()(id.number());
+  }
+};
+
+template <>
+struct fmt::formatter<evolve::VariantId> : fmt::formatter<std::string> {
+  template <typename Context>
+  auto format(const evolve::VariantId& id, Context& context) const {
+    return fmt::formatter<std::string>::format(id.text(), context);
+  }
+};

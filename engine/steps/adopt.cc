@@ -20,7 +20,7 @@ struct Arguments {
   std::string exchange, prompt, plan, proposal, canonical, spec, previous_dir, kernel_out,
       variant_out;
   steps::ParentFiles files;
-  std::string id;
+  VariantId id;
   int round = 0, place = 0;
 };
 
@@ -30,7 +30,8 @@ Status read_others(const Arguments& arguments, const steps::Parents& parents,
   const std::string mode = request.prompt.value("mode", "");
   const auto named = request.prompt.value("parents", std::vector<std::string>());
   if (mode == "crossover" && named.size() > 1) {
-    const steps::ParentFile* second = parents.find(named[1]);
+    const auto id = VariantId::parse(named[1]);
+    const steps::ParentFile* second = id ? parents.find(*id) : nullptr;
     if (second == nullptr) return bad_input(fmt::format("'{}' is no survivor", named[1]));
     TRY_ASSIGN(auto text, world::read_file(second->path));
     request.second_parent = std::move(text);
@@ -89,7 +90,7 @@ Result<std::optional<std::string>> proposal_text(const std::string& path) {
   return std::optional(std::move(text));
 }
 
-Result<Adopted> adopt_person(const Arguments& arguments, const std::string& parent_id,
+Result<Adopted> adopt_person(const Arguments& arguments, VariantId parent_id,
                              const std::string& parent) {
   TRY_ASSIGN(auto spec, steps::read_json(arguments.spec));
   TRY_ASSIGN(auto space, search::Space::from_spec_json(spec));
@@ -102,8 +103,8 @@ Result<Adopted> adopt_person(const Arguments& arguments, const std::string& pare
   std::optional<search::Problem> problem;
   if (!proposal) problem = search::Problem{"no-proposal", proposal.error().message};
   if (proposal) {
-    const int number = variant_number(arguments.id).value_or(0);
-    problem = search::parents_problem(proposal->parents, number - arguments.place);
+    const VariantId first(arguments.id.number() - arguments.place);
+    problem = search::parents_problem(proposal->parents, first);
     // Everything that asks for a variant's parents would believe these.
     if (problem) proposal->parents.clear();
   }
@@ -111,13 +112,15 @@ Result<Adopted> adopt_person(const Arguments& arguments, const std::string& pare
   TRY_ASSIGN(auto adoption, problem ? search::adopt({{}, problem}, context)
                                     : search::adopt_proposal(*proposal, canonical, context));
   if (!proposal) proposal = search::ProposalFile();
-  auto point = search::read_parameters(adoption.kernel, space.names());
-  const auto parents =
-      proposal->parents.empty() ? std::vector<std::string>{parent_id} : proposal->parents;
-  Adopted out = {std::move(adoption.kernel),
-                 search::variant_record(arguments.id, arguments.round, parents, "person",
-                                        point ? *std::move(point) : search::Point(),
-                                        note_of(*proposal, adoption))};
+  search::Origin origin;
+  origin.id = arguments.id;
+  origin.round = arguments.round;
+  origin.mutator = "person";
+  origin.parents = proposal->parents.empty() ? std::vector{parent_id} : proposal->parents;
+  if (auto point = search::read_parameters(adoption.kernel, space.names()))
+    origin.parameters = *std::move(point);
+  origin.note = note_of(*proposal, adoption);
+  Adopted out = {std::move(adoption.kernel), search::variant_record(origin)};
   if (adoption.problem) out.variant["problem"] = search::problem_record(*adoption.problem);
   return out;
 }

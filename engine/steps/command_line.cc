@@ -22,6 +22,13 @@ CLI::Validator number_that(const std::function<bool(double)>& is_right, const st
           what};
 }
 
+// Throws the parser's error if the word is no id.
+VariantId id_of(const std::string& word, const std::string& name) {
+  const auto id = VariantId::parse(word);
+  if (!id) throw CLI::ValidationError(name, fmt::format("'{}' is no variant's id", word));
+  return *id;
+}
+
 }  // namespace
 
 Option Option::required() {
@@ -75,6 +82,14 @@ template <typename T>
 Option CommandLine::add(const std::string& name, T& value, const std::string& help) {
   if constexpr (std::is_same_v<T, bool>) {
     return Option(app_->add_flag(name, value, help));
+  } else if constexpr (std::is_same_v<T, VariantId>) {
+    const auto take = [&value, name](const std::string& word) { value = id_of(word, name); };
+    return Option(app_->add_option_function<std::string>(name, take, help));
+  } else if constexpr (std::is_same_v<T, std::vector<VariantId>>) {
+    const auto take = [&value, name](const std::vector<std::string>& words) {
+      for (const std::string& word : words) value.push_back(id_of(word, name));
+    };
+    return Option(app_->add_option_function<std::vector<std::string>>(name, take, help));
   } else {
     return Option(app_->add_option(name, value, help));
   }
@@ -87,6 +102,8 @@ template Option CommandLine::add(const std::string&, double&, const std::string&
 template Option CommandLine::add(const std::string&, bool&, const std::string&);
 template Option CommandLine::add(const std::string&, std::vector<std::string>&, const std::string&);
 template Option CommandLine::add(const std::string&, std::vector<size_t>&, const std::string&);
+template Option CommandLine::add(const std::string&, VariantId&, const std::string&);
+template Option CommandLine::add(const std::string&, std::vector<VariantId>&, const std::string&);
 
 int CommandLine::run(int argc, char** argv, const std::function<Status()>& step) {
   try {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/core/result.h"
+#include "engine/search/variant.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the library has it so
 class App;
@@ -44,7 +45,8 @@ class CommandLine {
   CommandLine& operator=(const CommandLine&) = delete;
 
   // Declares `--NAME VALUE`, or `--NAME` for a bool; run() puts the value into `value`. T is
-  // std::string, int, size_t, double, bool, or a list of std::string or size_t.
+  // std::string, int, size_t, double, bool, VariantId, or a list of std::string, size_t or
+  // VariantId.
   template <typename T>
   Option add(const std::string& name, T& value, const std::string& help = "");
 

@@ -14,7 +14,7 @@ using nlohmann::json;
 
 struct Arguments {
   std::string spec, previous, round_dir, seed_dir, out;
-  std::vector<std::string> variants;
+  std::vector<VariantId> variants;
   size_t top_k = 1;
   double margin = 0;
   uint64_t random_seed = 0, round = 1;
@@ -32,31 +32,31 @@ class Cut {
     TRY_ASSIGN(auto seed, steps::read_variant(arguments_.seed_dir, cases_, Judged::before_times));
     of_seed_ = seed.modelled;
     cases_ = steps::judged_in_round(std::move(cases_), arguments_.must_be_new);
-    if (arguments_.previous.empty()) leaders_.push_back({seed.id, 0, seed.programs});
-    for (const std::string& id : arguments_.variants) {
+    if (arguments_.previous.empty()) leaders_.push_back({seed.id, {}, seed.programs});
+    for (const VariantId id : arguments_.variants) {
       TRY(admit(id));
     }
     TRY(read_previous());
     const double width = search::cut_width(arguments_.margin, model_);
     const uint64_t draw = search::Random(arguments_.random_seed, arguments_.round).next();
-    for (const search::CutEntry& entry :
+    for (const search::Admission& admission :
          search::cut(modelled_, leaders_, arguments_.top_k, width, draw)) {
-      json& one = entries_[entry.id];
-      one["is_in"] = entry.is_in;
-      if (!entry.reason.empty()) one["reason"] = entry.reason;
-      if (entry.is_spot_check) one["spot_check"] = true;
+      json& one = entries_[admission.id];
+      one["is_in"] = admission.is_in;
+      if (!admission.reason.empty()) one["reason"] = admission.reason;
+      if (admission.is_spot_check) one["spot_check"] = true;
     }
     return write(std::expm1(width));
   }
 
  private:
-  [[nodiscard]] std::string folder_of(const std::string& id) const {
-    return arguments_.round_dir + "/" + id;
+  [[nodiscard]] std::string folder_of(VariantId id) const {
+    return fmt::format("{}/{}", arguments_.round_dir, id);
   }
 
   // Makes a variant's entry. A rejected variant is not measured, and the others are not compared
   // with it. A variant without a modelled time is measured.
-  Status admit(const std::string& id) {
+  Status admit(VariantId id) {
     TRY_ASSIGN(auto variant, steps::read_variant(folder_of(id), cases_, Judged::before_times));
     if (variant.rejection) {
       entries_[id] = {{"is_in", false}, {"reason", "turned down: " + variant.rejection->kind}};
@@ -64,7 +64,7 @@ class Cut {
     }
     entries_[id] = {{"is_in", true}};
     if (auto ratio = search::modelled_ratio(variant.modelled, of_seed_, benches_)) {
-      modelled_.push_back({id, *ratio, variant.programs});
+      modelled_.push_back({id, {*ratio}, variant.programs});
       entries_[id]["modelled"] = search::rounded(std::exp(*ratio));
     } else {
       entries_[id]["reason"] = "the model gives no time for the variant or for the seed";
@@ -81,14 +81,14 @@ class Cut {
     for (const search::Survivor& one : previous.survivors) {
       const search::Evaluated& survivor = one.variant;
       if (auto ratio = search::modelled_ratio(survivor.modelled, of_seed_, benches_))
-        leaders_.push_back({survivor.id, *ratio, survivor.programs});
+        leaders_.push_back({survivor.id, {*ratio}, survivor.programs});
     }
     return {};
   }
 
   [[nodiscard]] Status write(double margin) const {
     json all = json::array();
-    for (const std::string& id : arguments_.variants) {
+    for (const VariantId id : arguments_.variants) {
       json one = entries_.at(id);
       const bool is_in = one["is_in"].get<bool>();
       one["variant"] = id;
@@ -103,10 +103,10 @@ class Cut {
   std::vector<search::CaseRecord> cases_;
   std::vector<search::BenchCase> benches_;
   std::map<std::string, double> of_seed_;
-  std::vector<search::Modelled> modelled_;
-  std::vector<search::Modelled> leaders_;
+  std::vector<search::Contender> modelled_;
+  std::vector<search::Contender> leaders_;
   search::ModelError model_;
-  std::map<std::string, json> entries_;
+  std::map<VariantId, json> entries_;
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ constexpr double kResolution = 0.03;
 
 struct Arguments {
   std::string spec, previous, round_dir, seed_dir, out;
-  std::vector<std::string> variants;
+  std::vector<VariantId> variants;
   size_t top_k = 1;
   bool must_be_new = false;
 };
@@ -37,40 +37,40 @@ class Finalists {
     if (seed.rejection) {
       for (const search::BenchCase& one : benches_) unit_[one.name] = 1;
     }
-    std::vector<search::Runner> leaders;
+    std::vector<search::Contender> leaders;
     TRY(read_leaders(seed, leaders));
     cases_ = steps::judged_in_round(std::move(cases), arguments_.must_be_new);
-    std::vector<search::Runner> runners;
-    for (const std::string& id : arguments_.variants) {
+    std::vector<search::Contender> runners;
+    for (const VariantId id : arguments_.variants) {
       TRY(admit(id, runners));
     }
     const size_t most = arguments_.top_k + kSpare;
-    for (search::RaceEntry& entry : search::race(runners, leaders, most, most)) {
-      entries_.push_back(std::move(entry));
+    for (search::Admission& admission : search::race(runners, leaders, most, most)) {
+      admissions_.push_back(std::move(admission));
     }
-    return steps::write_admissions(entries_, arguments_.round_dir, "finalists.json",
+    return steps::write_admissions(admissions_, arguments_.round_dir, "finalists.json",
                                    arguments_.out);
   }
 
  private:
-  [[nodiscard]] std::string folder_of(const std::string& id) const {
-    return arguments_.round_dir + "/" + id;
+  [[nodiscard]] std::string folder_of(VariantId id) const {
+    return fmt::format("{}/{}", arguments_.round_dir, id);
   }
 
-  [[nodiscard]] std::optional<search::Runner> runner_of(const search::Evaluated& variant) const {
+  [[nodiscard]] std::optional<search::Contender> runner_of(const search::Evaluated& variant) const {
     auto ratio = search::modelled_ratio(variant.seconds, unit_, benches_);
     if (!ratio) return std::nullopt;
-    return search::Runner{variant.id, {*ratio, kResolution}, variant.programs};
+    return search::Contender{variant.id, {*ratio, kResolution}, variant.programs};
   }
 
-  // Makes the variant a runner, or adds an entry with the reason why it is not one.
-  Status admit(const std::string& id, std::vector<search::Runner>& runners) {
+  // Makes the variant a runner, or adds an admission with the reason why it is not one.
+  Status admit(VariantId id, std::vector<search::Contender>& runners) {
     TRY_ASSIGN(auto variant, steps::read_variant(folder_of(id), cases_, Judged::before_values));
     auto runner = runner_of(variant);
     if (variant.rejection) {
-      entries_.push_back({id, false, "rejected: " + variant.rejection->kind});
+      admissions_.push_back({id, false, "rejected: " + variant.rejection->kind});
     } else if (!runner) {
-      entries_.push_back({id, false, "it has no time"});
+      admissions_.push_back({id, false, "it has no time"});
     } else {
       runners.push_back(*std::move(runner));
     }
@@ -78,7 +78,7 @@ class Finalists {
   }
 
   // Reads the survivors of the round before; in the first round, the seed unless it was rejected.
-  Status read_leaders(const search::Evaluated& seed, std::vector<search::Runner>& out) const {
+  Status read_leaders(const search::Evaluated& seed, std::vector<search::Contender>& out) const {
     if (arguments_.previous.empty()) {
       if (!seed.rejection) out.push_back({seed.id, {0, 0}, seed.programs});
       return {};
@@ -94,7 +94,7 @@ class Finalists {
   std::vector<search::CaseRecord> cases_;
   std::vector<search::BenchCase> benches_;
   std::map<std::string, double> unit_;
-  std::vector<search::RaceEntry> entries_;
+  std::vector<search::Admission> admissions_;
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ struct Arguments {
   std::string mutator = "sweep", sampler = "local";
   std::string spec, history, round_dir;
   steps::ParentFiles files;
-  std::vector<std::string> ids;
+  std::vector<VariantId> ids;
   std::vector<size_t> places;
   int round = 0;
   uint64_t random_seed = 0;
@@ -37,20 +37,23 @@ Result<Source> read_source(const steps::ParentFile& file, const search::Space& s
   return Source{file, std::move(text), *std::move(point)};
 }
 
-Status write_variant(const Arguments& arguments, const std::string& id, const std::string& kernel,
-                     const nlohmann::json& record) {
-  const std::string folder = arguments.round_dir + "/" + id;
+Status write_variant(const Arguments& arguments, const std::string& kernel,
+                     const search::Origin& origin) {
+  const std::string folder = fmt::format("{}/{}", arguments.round_dir, origin.id);
   TRY(world::write_file_atomic(folder + "/kernel.py", kernel));
-  return steps::write_json(folder + "/variant.json", record);
+  return steps::write_json(folder + "/variant.json", search::variant_record(origin));
 }
 
 Status copy_seed(const Arguments& arguments, const search::Space& space) {
-  const std::string& id = arguments.ids.front();
   TRY_ASSIGN(auto parents, steps::Parents::read(arguments.files));
   TRY_ASSIGN(auto seed, read_source(parents.seed(), space));
-  return write_variant(
-      arguments, id, seed.text,
-      search::variant_record(id, arguments.round, {}, "seed", seed.point, "the seed"));
+  search::Origin origin;
+  origin.id = arguments.ids.front();
+  origin.round = arguments.round;
+  origin.mutator = "seed";
+  origin.parameters = seed.point;
+  origin.note = "the seed";
+  return write_variant(arguments, seed.text, origin);
 }
 
 class Sweep {
@@ -74,7 +77,7 @@ class Sweep {
   // Parents of one island that differ only in their parameters, and whose children are wanted.
   struct Group {
     std::vector<Source> parents;  // at least one
-    std::vector<std::string> ids;
+    std::vector<VariantId> ids;
     std::vector<search::SweepPlace> places;  // one for each id
   };
 
@@ -98,7 +101,7 @@ class Sweep {
   }
 
   // Asks for the variant `id` as a child of `parent`.
-  Status want(const std::string& id, const steps::ParentFile& parent, bool explores) {
+  Status want(VariantId id, const steps::ParentFile& parent, bool explores) {
     auto group = std::find_if(groups_.begin(), groups_.end(), [&](const Group& one) {
       const steps::ParentFile& its = one.parents.front().file;
       return its.island == parent.island && its.structure == parent.structure;
@@ -140,11 +143,14 @@ class Sweep {
       const Source& parent = group.parents.at(proposal.parent);
       auto kernel = search::write_parameters(parent.text, proposal.point);
       if (!kernel) return std::move(kernel).error().within(parent.file.path);
-      const std::string& id = group.ids[i];
-      auto status = write_variant(arguments_, id, *kernel,
-                                  search::variant_record(id, arguments_.round, {parent.file.id},
-                                                         "sweep", proposal.point, proposal.note));
-      if (!status) return status;
+      search::Origin origin;
+      origin.id = group.ids[i];
+      origin.round = arguments_.round;
+      origin.mutator = "sweep";
+      origin.parents = {parent.file.id};
+      origin.parameters = proposal.point;
+      origin.note = proposal.note;
+      TRY(write_variant(arguments_, *kernel, origin));
     }
     return {};
   }

@@ -3,8 +3,8 @@
 #include "engine/search/history/novelty.h"
 
 #include "engine/core/json_read.h"
-#include "engine/search/member.h"
 #include "engine/core/outside_json.h"
+#include "engine/search/judging.h"
 #include "engine/steps/step.h"
 #include "engine/steps/variant.h"
 
@@ -15,7 +15,7 @@ using nlohmann::json;
 
 struct Arguments {
   std::string spec, seed_dir, previous, history, round_dir, out, sketches_out;
-  std::vector<std::string> variants;
+  std::vector<VariantId> variants;
   double least = 0;
 };
 
@@ -30,15 +30,15 @@ class Novelty {
     TRY_ASSIGN(auto history, steps::read_history(arguments_.history));
     TRY(read_earlier());
     std::vector<search::Sketched> variants;
-    for (const std::string& id : arguments_.variants) {
+    for (const VariantId id : arguments_.variants) {
       TRY_ASSIGN(auto is_within, read_contracts(id));
       if (!is_within) continue;
-      TRY_ASSIGN(auto sketched, read_program(arguments_.round_dir + "/" + id));
+      TRY_ASSIGN(auto sketched, read_program(fmt::format("{}/{}", arguments_.round_dir, id)));
       if (sketched) variants.push_back(*std::move(sketched));
     }
     for (search::NoveltyEntry& entry :
          search::near_duplicates(variants, arguments_.least, history, earlier_)) {
-      const std::string id = entry.id;
+      const VariantId id = entry.id;
       entries_[id] = std::move(entry);
     }
     return write();
@@ -59,7 +59,7 @@ class Novelty {
   }
 
   // Whether a variant's program is within its contract in every case.
-  Result<bool> read_contracts(const std::string& id) {
+  Result<bool> read_contracts(VariantId id) {
     bool is_within = true;
     for (const search::CaseRecord& one : cases_) {
       const std::string& name = one.judged.name;
@@ -78,29 +78,31 @@ class Novelty {
   // and not a fault.
   Result<std::optional<search::Sketched>> read_program(const std::string& folder) {
     TRY_ASSIGN(auto variant, steps::read_json(folder + "/variant.json"));
-    TRY_ASSIGN(auto core, search::read_variant_core(variant, "id", "variant.json"));
-    search::Sketched out = {.id = core.id, .round = core.round, .parameters = core.parameters};
+    TRY_ASSIGN(auto origin, search::read_origin(variant, "id", "variant.json"));
+    std::map<std::string, std::string> programs;
+    search::Sketched out = {
+        .id = origin.id, .round = origin.round, .parameters = origin.parameters};
     for (const search::BenchCase& one : benches_) {
       TRY_ASSIGN(auto report, steps::read_json(fmt::format("{}/{}/lower.json", folder, one.name)));
-      const json& digest = search::device_program_of(report);
+      const json& digest = device_program_of(report);
       if (!digest.is_string()) return std::optional<search::Sketched>();
       TRY_ASSIGN(auto text, world::read_file(fmt::format("{}/{}/jaxpr.json", folder, one.name)));
       auto jaxpr = parse_outside(text);
       if (!jaxpr) {
-        unreadable_[core.id] = fmt::format("what '{}' was traced to cannot be read: {}", one.name,
-                                           jaxpr.error().message);
+        unreadable_[origin.id] = fmt::format("what '{}' was traced to cannot be read: {}", one.name,
+                                             jaxpr.error().message);
         return std::optional<search::Sketched>();
       }
       auto sketch = search::sketch_of(*jaxpr);
       if (!sketch) return std::optional<search::Sketched>();
-      core.programs[one.name] = digest;
+      programs[one.name] = digest;
       out.sketches[one.name] = *std::move(sketch);
     }
-    out.program = search::program_of(core.programs, benches_);
+    out.program = search::program_of(programs, benches_);
     return std::optional(std::move(out));
   }
 
-  [[nodiscard]] json verdict_of(const std::string& id, bool is_within) const {
+  [[nodiscard]] json verdict_of(VariantId id, bool is_within) const {
     if (!is_within) return {{"verdict", "not_reached"}};
     if (auto it = unreadable_.find(id); it != unreadable_.end())
       return {{"verdict", "rejected"}, {"kind", "contract"}, {"reason", it->second}};
@@ -116,7 +118,7 @@ class Novelty {
   // it to be judged again.
   [[nodiscard]] Status write() const {
     json all = json::array();
-    for (const std::string& id : arguments_.variants) {
+    for (const VariantId id : arguments_.variants) {
       for (const auto& [name, is_within] : is_within_.at(id)) {
         const std::string path =
             fmt::format("{}/{}/{}/novelty.json", arguments_.round_dir, id, name);
@@ -144,9 +146,9 @@ class Novelty {
   std::vector<search::CaseRecord> cases_;
   std::vector<search::BenchCase> benches_;
   std::vector<search::Sketched> earlier_;
-  std::map<std::string, std::map<std::string, bool>> is_within_;  // by variant and case
-  std::map<std::string, std::string> unreadable_;                 // by variant: the reason
-  std::map<std::string, search::NoveltyEntry> entries_;
+  std::map<VariantId, std::map<std::string, bool>> is_within_;  // by variant and case
+  std::map<VariantId, std::string> unreadable_;                 // the reasons
+  std::map<VariantId, search::NoveltyEntry> entries_;
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ struct ParentFiles {
 };
 
 struct ParentFile {
-  std::string id;
+  VariantId id;
   std::string path;
   std::string structure = {};  // empty: not known
   bool has_parameters = true;
@@ -36,7 +36,7 @@ class Parents {
  public:
   static Result<Parents> read(const ParentFiles& files) {
     Parents out;
-    out.seed_ = {.id = "v0000", .path = files.seed};
+    out.seed_ = {.id = VariantId(), .path = files.seed};
     if (files.selection.empty()) return out;
     TRY_ASSIGN(auto previous, read_previous(files.selection));
     for (size_t i = 0; i < std::min(previous.survivors.size(), files.lineages.size()); ++i) {
@@ -49,7 +49,7 @@ class Parents {
   }
 
   // Returns what the round before handed on; empty: there was no round before.
-  [[nodiscard]] const search::PreviousSelection& previous() const { return previous_; }
+  [[nodiscard]] const search::Selection& previous() const { return previous_; }
   [[nodiscard]] const ParentFile& seed() const { return seed_; }
   // Returns the survivor to which the selection gave the place; without such a survivor, the seed.
   [[nodiscard]] const ParentFile& of_place(size_t place) const {
@@ -67,7 +67,7 @@ class Parents {
     return nullptr;
   }
   // Finds a survivor or the seed by id; null: unknown id.
-  [[nodiscard]] const ParentFile* find(const std::string& id) const {
+  [[nodiscard]] const ParentFile* find(VariantId id) const {
     for (const ParentFile& one : survivors_) {
       if (one.id == id) return &one;
     }
@@ -77,7 +77,7 @@ class Parents {
  private:
   ParentFile seed_;
   std::vector<ParentFile> survivors_;
-  search::PreviousSelection previous_;
+  search::Selection previous_;
 };
 
 }  // namespace evolve::steps

@@ -24,7 +24,7 @@ struct Arguments {
 Result<llm::Source> read_source(const steps::ParentFile* parent) {
   if (parent == nullptr) return llm::Source{};
   TRY_ASSIGN(auto text, world::read_file(parent->path));
-  return llm::Source{parent->id, std::move(text)};
+  return llm::Source{parent->id.text(), std::move(text)};
 }
 
 // Reads what the compiler said about the parent.
@@ -39,23 +39,22 @@ Result<nlohmann::json> read_evidence(const Arguments& arguments, const steps::Pa
 Result<llm::History> read_campaign(const search::History& past, const steps::Parents& parents) {
   llm::History out = llm::history_of(past, parents.previous().survivors);
   for (llm::Elite& elite : out.elites) {
-    TRY_ASSIGN(auto source, read_source(parents.find(elite.variant)));
+    TRY_ASSIGN(auto source, read_source(parents.find(elite.id)));
     elite.source = std::move(source.text);
   }
   return out;
 }
 
 // Reads what was learned, and the learnings that models proposed besides.
-Result<search::Lessons> read_lessons(const Arguments& arguments, const search::History& past,
-                                     const nlohmann::json& spec) {
+Result<search::Lessons> read_lessons(const Arguments& arguments, const search::Selection& previous,
+                                     const search::History& past, const nlohmann::json& spec) {
   TRY_ASSIGN(auto known, steps::read_learnings(arguments.learnings));
   if (arguments.files.selection.empty()) {
     return search::Lessons{
         search::learnings_in_round(std::move(known), arguments.round - 1, spec.value("name", "")),
         {}};
   }
-  TRY_ASSIGN(auto selection, steps::read_json(arguments.files.selection));
-  TRY_ASSIGN(auto rule, search::read_learn_rule(selection, spec, arguments.effect));
+  TRY_ASSIGN(auto rule, search::learn_rule(previous, spec, arguments.effect));
   // The learnings that the rule accepted are known already, so they stay as they are.
   return search::learn(past, known, rule, search::Proposals::of_models);
 }
@@ -71,11 +70,11 @@ Result<llm::Source> draw_rejected(const Arguments& arguments, const llm::History
   if (rejected.empty()) return llm::Source{};
   search::Random random(arguments.random_seed, static_cast<uint64_t>(arguments.round));
   const size_t first = random.below(rejected.size());
-  const std::string& id =
+  const VariantId id =
       rejected[(first + static_cast<size_t>(arguments.index)) % rejected.size()]->id;
   TRY_ASSIGN(auto text,
              world::read_file(fmt::format("{}/{}/kernel.py", arguments.previous_dir, id)));
-  return llm::Source{id, std::move(text)};
+  return llm::Source{id.text(), std::move(text)};
 }
 
 // Reads the plan by which the code is asked for, where models plan first. Empty `path`: no plan.
@@ -105,7 +104,7 @@ Status run(const Arguments& arguments) {
   TRY_ASSIGN(auto parent, read_source(&parents.of_place(place)));
   TRY_ASSIGN(auto second, read_source(parents.beside(place)));
   TRY_ASSIGN(auto rejected, draw_rejected(arguments, history));
-  TRY_ASSIGN(auto lessons, read_lessons(arguments, past, spec));
+  TRY_ASSIGN(auto lessons, read_lessons(arguments, parents.previous(), past, spec));
   TRY_ASSIGN(auto plan, read_plan(arguments.plan));
   const llm::PromptRequest request{*std::move(config),
                                    llm::read_spec_text(spec),

@@ -11,7 +11,7 @@ using namespace evolve;
 
 struct Arguments {
   std::string spec, previous, round_dir, out;
-  std::vector<std::string> variants;
+  std::vector<VariantId> variants;
   size_t top_k = 1, finalists = 1;
   bool must_be_new = false;
 };
@@ -24,27 +24,27 @@ class Race {
     TRY_ASSIGN(auto cases, steps::read_spec(arguments_.spec));
     cases_ = steps::judged_in_round(std::move(cases), arguments_.must_be_new);
     benches_ = steps::benches_of(cases_);
-    for (const std::string& id : arguments_.variants) {
+    for (const VariantId id : arguments_.variants) {
       TRY(admit(id));
     }
     TRY_ASSIGN(auto leaders, read_leaders());
-    for (search::RaceEntry& entry :
+    for (search::Admission& admission :
          search::race(runners_, leaders, arguments_.top_k, arguments_.finalists)) {
-      entries_.push_back(std::move(entry));
+      admissions_.push_back(std::move(admission));
     }
-    return steps::write_admissions(entries_, arguments_.round_dir, "race.json", arguments_.out);
+    return steps::write_admissions(admissions_, arguments_.round_dir, "race.json", arguments_.out);
   }
 
  private:
-  [[nodiscard]] std::string folder_of(const std::string& id) const {
-    return arguments_.round_dir + "/" + id;
+  [[nodiscard]] std::string folder_of(VariantId id) const {
+    return fmt::format("{}/{}", arguments_.round_dir, id);
   }
 
-  // Makes the variant a runner, or adds an entry with the reason why it is not one.
-  Status admit(const std::string& id) {
+  // Makes the variant a runner, or adds an admission with the reason why it is not one.
+  Status admit(VariantId id) {
     TRY_ASSIGN(auto variant, steps::read_variant(folder_of(id), cases_, Judged::before_times));
     if (variant.rejection) {
-      entries_.push_back({id, false, "turned down: " + variant.rejection->kind});
+      admissions_.push_back({id, false, "turned down: " + variant.rejection->kind});
       return {};
     }
     std::map<std::string, search::Ratio> ratios;
@@ -53,15 +53,15 @@ class Race {
       TRY_ASSIGN(auto record, steps::read_json(path));
       const std::string verdict = record.value("verdict", "");
       if (verdict != "ok") {
-        entries_.push_back({id, false,
-                            verdict == "not_reached" ? "ruled out before it was measured"
-                                                     : "turned down while it was measured"});
+        admissions_.push_back({id, false,
+                               verdict == "not_reached" ? "ruled out before it was measured"
+                                                        : "turned down while it was measured"});
         return {};
       }
       TRY_ASSIGN(auto samples, search::read_samples(record, path));
       const search::Decision decision = search::decide(samples, {});
       if (decision.comparison == search::Comparison::not_comparable) {
-        entries_.push_back({id, false, decision.reason});
+        admissions_.push_back({id, false, decision.reason});
         return {};
       }
       ratios[one.name] = decision.ratio;
@@ -71,10 +71,10 @@ class Race {
   }
 
   // Reads the survivors of the round before; in the first round, the seed.
-  [[nodiscard]] Result<std::vector<search::Runner>> read_leaders() const {
-    if (arguments_.previous.empty()) return std::vector<search::Runner>{{}};
+  [[nodiscard]] Result<std::vector<search::Contender>> read_leaders() const {
+    if (arguments_.previous.empty()) return std::vector<search::Contender>{{}};
     TRY_ASSIGN(auto previous, steps::read_previous(arguments_.previous));
-    std::vector<search::Runner> out;
+    std::vector<search::Contender> out;
     for (const search::Survivor& one : previous.survivors) {
       const search::Evaluated& survivor = one.variant;
       out.push_back(
@@ -86,8 +86,8 @@ class Race {
   const Arguments& arguments_;
   std::vector<search::CaseRecord> cases_;
   std::vector<search::BenchCase> benches_;
-  std::vector<search::Runner> runners_;
-  std::vector<search::RaceEntry> entries_;
+  std::vector<search::Contender> runners_;
+  std::vector<search::Admission> admissions_;
 };
 
 }  // namespace

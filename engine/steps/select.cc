@@ -19,7 +19,8 @@ struct Arguments {
   std::string spec, previous, history, cut, round_dir, seed_dir, seed_kernel, out, history_out,
       by_person, learnings_out;
   double effect = 0.05;
-  std::vector<std::string> variants, lineages_out, evidence_out;
+  std::vector<VariantId> variants;
+  std::vector<std::string> lineages_out, evidence_out;
   int round = 1;
   bool must_be_new = false;
   search::SelectionRule rule;
@@ -50,16 +51,16 @@ Result<search::SelectionRequest> read_request(const Arguments& arguments) {
     return status.error();
   TRY_ASSIGN(auto cut, steps::read_cut(arguments.cut));
   const auto in_round = steps::judged_in_round(cases, arguments.must_be_new);
-  for (const std::string& id : arguments.variants) {
-    const nlohmann::json said = cut.contains(id) ? cut.at(id) : nlohmann::json::object();
-    const bool is_measured = said.value("is_in", true);
-    const std::string folder = arguments.round_dir + "/" + id;
+  for (const VariantId id : arguments.variants) {
+    const auto said = cut.find(id);
+    const bool is_measured = said == cut.end() || said->second.is_in;
+    const std::string folder = fmt::format("{}/{}", arguments.round_dir, id);
     auto variant =
         steps::read_variant(folder, in_round, is_measured ? Judged::whole : Judged::before_times);
     if (!variant) return std::move(variant).error();
     if (auto status = identify(*variant, folder, parameters); !status) return status.error();
-    if (!is_measured) variant->ruled_out = said.value("reason", "");
-    variant->is_spot_check = said.value("spot_check", false);
+    if (!is_measured) variant->ruled_out = said->second.reason;
+    variant->is_spot_check = said != cut.end() && said->second.is_spot_check;
     request.variants.push_back(*std::move(variant));
   }
   if (arguments.previous.empty()) return request;
@@ -78,7 +79,7 @@ std::string previous_folder(const Arguments& arguments) {
 // Returns the path of a survivor's source: this round's kernel, the lineage file next to the
 // previous selection, or the seed.
 std::string source_of(const Arguments& arguments, const search::SelectionRequest& request,
-                      const std::string& id) {
+                      VariantId id) {
   for (const search::Evaluated& variant : request.variants) {
     if (variant.id == id) return fmt::format("{}/{}/kernel.py", arguments.round_dir, id);
   }
@@ -105,7 +106,7 @@ Status write_lineages(const Arguments& arguments, const search::SelectionRequest
 // Returns what the compiler said about a survivor, by case: this round's facts, the file next to
 // the previous selection, or the seed's facts.
 Result<nlohmann::json> evidence_of(const Arguments& arguments,
-                                   const search::SelectionRequest& request, const std::string& id) {
+                                   const search::SelectionRequest& request, VariantId id) {
   std::string folder = arguments.seed_dir;
   for (const search::Evaluated& variant : request.variants) {
     if (variant.id == id) folder = fmt::format("{}/{}", arguments.round_dir, id);
@@ -120,7 +121,7 @@ Result<nlohmann::json> evidence_of(const Arguments& arguments,
 Status write_evidence(const Arguments& arguments, const search::SelectionRequest& request,
                       const search::Selection& selection) {
   for (size_t i = 0; i < arguments.evidence_out.size(); ++i) {
-    const std::string id =
+    const VariantId id =
         i < selection.survivors.size() ? selection.survivors[i].variant.id : request.seed.id;
     TRY_ASSIGN(auto evidence, evidence_of(arguments, request, id));
     TRY(steps::write_json(arguments.evidence_out[i], evidence));
@@ -141,12 +142,12 @@ Result<search::History> write_history(const Arguments& arguments,
   return history;
 }
 
-// Writes what the campaign has learned so far. `record` is the selection's record.
+// Writes what the campaign has learned so far.
 Status write_learnings(const Arguments& arguments, const search::History& history,
-                       const nlohmann::json& record) {
+                       const search::Selection& selection) {
   TRY_ASSIGN(auto by_person, steps::read_learnings(arguments.by_person));
   TRY_ASSIGN(auto spec, steps::read_json(arguments.spec));
-  TRY_ASSIGN(auto rule, search::read_learn_rule(record, spec, arguments.effect));
+  TRY_ASSIGN(auto rule, search::learn_rule(selection, spec, arguments.effect));
   const search::Lessons lessons = search::learn(history, by_person, rule, search::Proposals::none);
   return world::write_file_atomic(arguments.learnings_out,
                                   search::write_learnings(lessons.accepted));
@@ -191,8 +192,7 @@ int main(int argc, char** argv) {
     TRY(write_lineages(arguments, request, selection));
     TRY(write_evidence(arguments, request, selection));
     TRY_ASSIGN(auto history, write_history(arguments, request, selection));
-    const nlohmann::json record = search::selection_record(selection);
-    TRY(write_learnings(arguments, history, record));
-    return steps::write_json(arguments.out, record);
+    TRY(write_learnings(arguments, history, selection));
+    return steps::write_json(arguments.out, search::selection_record(selection));
   });
 }

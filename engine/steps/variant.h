@@ -8,6 +8,7 @@
 
 #include "engine/search/history/history.h"
 #include "engine/search/learning/learnings.h"
+#include "engine/search/selection/evaluated_record.h"
 #include "engine/search/selection/race.h"
 #include "engine/search/selection/selection_record.h"
 #include "engine/search/space/space.h"
@@ -61,21 +62,24 @@ inline std::vector<search::BenchCase> benches_of(const std::vector<search::CaseR
 }
 
 // Reads what a round handed on.
-inline Result<search::PreviousSelection> read_previous(const std::string& path) {
+inline Result<search::Selection> read_previous(const std::string& path) {
   TRY_ASSIGN(auto record, read_json(path));
   auto previous = search::read_selection(record);
   if (!previous) return std::move(previous).error().within(path);
   return previous;
 }
 
-// Reads what the first cut said about a round, by variant: "is_in", "spot_check" and "reason", as
-// in its cut.json. Empty `path`: the round had no cut.
-inline Result<std::map<std::string, nlohmann::json>> read_cut(const std::string& path) {
-  std::map<std::string, nlohmann::json> out;
+// Reads what the first cut said about a round, by variant, from its cut.json. Empty `path`: the
+// round had no cut.
+inline Result<std::map<VariantId, search::Admission>> read_cut(const std::string& path) {
+  std::map<VariantId, search::Admission> out;
   if (path.empty()) return out;
   TRY_ASSIGN(auto record, read_json(path));
   for (const nlohmann::json& one : record.value("variants", nlohmann::json::array())) {
-    out[one.value("variant", "")] = one;
+    const auto id = VariantId::parse(one.value("variant", ""));
+    if (!id) return external("a variant without an id").within(path);
+    out[*id] = {*id, one.value("is_in", true), one.value("reason", ""),
+                one.value("spot_check", false)};
   }
   return out;
 }
@@ -114,16 +118,16 @@ inline Status write_admission(const std::string& path, bool is_in) {
 
 // Writes a step's decisions on a round's variants: all of them to `out`, and each variant's own to
 // the file `file` in its folder.
-inline Status write_admissions(const std::vector<search::RaceEntry>& entries,
+inline Status write_admissions(const std::vector<search::Admission>& admissions,
                                const std::string& round_dir, const std::string& file,
                                const std::string& out) {
   nlohmann::json all = nlohmann::json::array();
-  for (const auto& [id, is_in, reason] : entries) {
-    nlohmann::json one = {{"variant", id}, {"is_in", is_in}};
-    if (!reason.empty()) one["reason"] = reason;
+  for (const search::Admission& admission : admissions) {
+    nlohmann::json one = {{"variant", admission.id}, {"is_in", admission.is_in}};
+    if (!admission.reason.empty()) one["reason"] = admission.reason;
     all.push_back(std::move(one));
-    auto status = write_admission(fmt::format("{}/{}/{}", round_dir, id, file), is_in);
-    if (!status) return status;
+    const std::string own = fmt::format("{}/{}/{}", round_dir, admission.id, file);
+    TRY(write_admission(own, admission.is_in));
   }
   return write_json(out, {{"variants", all}});
 }

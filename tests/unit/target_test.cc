@@ -11,8 +11,9 @@
 
 #include "engine/campaign/generator/round.h"
 #include "engine/campaign/pipeline.h"
+#include "engine/core/json_read.h"
 #include "engine/ir/model/device.h"
-#include "engine/search/member.h"
+#include "engine/search/judging.h"
 
 using namespace evolve;
 
@@ -109,9 +110,9 @@ TEST_CASE("the manifest has what the target says, and its programs have the name
 TEST_CASE("the device's program is found in reports of this version and of earlier ones") {
   const nlohmann::json now = {{"programs", {{"device", {{"digest", "d"}}}}}};
   const nlohmann::json before = {{"programs", {{"tpu", {{"digest", "d"}}}}}};
-  CHECK(search::device_program_of(now) == "d");
-  CHECK(search::device_program_of(before) == "d");
-  CHECK(search::device_program_of(nlohmann::json::object()).is_null());
+  CHECK(device_program_of(now) == "d");
+  CHECK(device_program_of(before) == "d");
+  CHECK(device_program_of(nlohmann::json::object()).is_null());
 }
 
 TEST_CASE("only the table and the model know a target by its name") {

@@ -26,7 +26,7 @@ PlanFiles files_of(const Campaign& campaign, const std::string& id) {
 
 Result<VariantPlan> read_variant_plan(const Campaign& campaign, int number) {
   VariantPlan out;
-  out.id = variant_id(number);
+  out.id = VariantId(number).text();
   out.round = round_of(campaign.shape, number);
   const PlanFiles files = files_of(campaign, out.id);
   out.path = files.decision;
@@ -88,8 +88,8 @@ Result<VariantPlan> find_plan(const Campaign& campaign, const std::string& id) {
                      "mutate: { mix: { llm: 1 }, plan: approve } in the pipeline makes models plan "
                      "first");
   }
-  const auto number =
-      std::find_if(planned.begin(), planned.end(), [&](int one) { return variant_id(one) == id; });
+  const auto number = std::find_if(planned.begin(), planned.end(),
+                                   [&](int one) { return VariantId(one).text() == id; });
   if (number == planned.end())
     return bad_input(fmt::format("'{}' is no variant with a plan", id), "", "evolve plan show");
   auto out = read_variant_plan(campaign, *number);
@@ -112,7 +112,7 @@ UndecidedPlans undecided_plans(const Campaign& campaign, const Graph& graph,
   const Plan build(graph, targets);
   const std::set<EdgeId> wanted(build.wanted_edges().begin(), build.wanted_edges().end());
   for (const int number : planned) {
-    const std::string id = variant_id(number);
+    const std::string id = VariantId(number).text();
     const int round = round_of(campaign.shape, number);
     if (out.round != 0 && round != out.round) break;
     const PlanFiles files = files_of(campaign, id);

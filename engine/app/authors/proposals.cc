@@ -17,7 +17,6 @@
 #include "engine/core/text/plain_text.h"
 #include "engine/search/history/history.h"
 #include "engine/search/proposal/mutation.h"
-#include "engine/search/selection/selection_record.h"
 #include "engine/search/variant.h"
 #include "engine/world/disk_files.h"
 #include "engine/world/files.h"
@@ -31,29 +30,26 @@ namespace fs = std::filesystem;
 
 // Returns the selection that a round starts from; nullopt: there is no round before, or it was not
 // built.
-Result<std::optional<search::PreviousSelection>> selection_before(const Campaign& campaign,
-                                                                  int round) {
-  const nlohmann::json record = round == 1 ? nlohmann::json() : selection_of(campaign, round - 1);
-  if (!record.is_object()) return std::optional<search::PreviousSelection>();
-  TRY_ASSIGN(auto selection, search::read_selection(record));
-  return std::optional(std::move(selection));
+Result<std::optional<search::Selection>> selection_before(const Campaign& campaign, int round) {
+  if (round == 1) return std::optional<search::Selection>();
+  return selection_of(campaign, round - 1);
 }
 
 PersonPlace place_of(const Campaign& campaign, int number,
-                     const std::optional<search::PreviousSelection>& before) {
+                     const std::optional<search::Selection>& before) {
   PersonPlace out;
-  out.id = variant_id(number);
+  out.id = VariantId(number).text();
   out.round = round_of(campaign.shape, number);
   out.path = proposal_path(campaign.shape, out.id);
   out.is_open = !world::is_there(out.path);
   if (out.round > 1 && !before) return out;
-  out.parent = variant_id(0);
+  out.parent = VariantId(0).text();
   out.parent_path = campaign.work + "/seed.py";
   if (out.round == 1) return out;
   const int place = number - 1 - (out.round - 1) * campaign.shape.variants();
   const size_t survivor = before->parent_of(static_cast<size_t>(place));
   if (survivor == 0) return out;
-  out.parent = before->survivors[survivor - 1].variant.id;
+  out.parent = before->survivors[survivor - 1].variant.id.text();
   out.parent_path =
       fmt::format("{}/round-{}/lineage-{}.py", campaign.work, out.round - 1, survivor);
   return out;
@@ -162,16 +158,17 @@ Status check_frame(const std::string& canonical, const std::string& seed, const 
   return {};
 }
 
-// Returns the first variant so far with this source; empty: no variant.
-Result<std::string> known_source(const Campaign& campaign, const std::string& canonical) {
+// Returns the first variant so far with this source; nullopt: no variant.
+Result<std::optional<VariantId>> known_source(const Campaign& campaign,
+                                              const std::string& canonical) {
   const int round = last_round(campaign);
-  if (round == 0) return std::string();
+  if (round == 0) return std::optional<VariantId>();
   TRY_ASSIGN(auto history, history_of(campaign, round));
   const std::string digest = sha256(canonical);
   const auto known =
       std::find_if(history.begin(), history.end(),
                    [&](const search::PastVariant& past) { return past.source == digest; });
-  return known == history.end() ? std::string() : known->id;
+  return known == history.end() ? std::nullopt : std::optional(known->id);
 }
 
 // Returns the kernel that a proposal is compared with; empty: it is not built.
@@ -182,13 +179,13 @@ Result<std::string> parent_source(const Campaign& campaign, const PersonPlace& p
     return bad_input(
         fmt::format("{} parents, allowed are {}", proposal.parents.size(), search::kMostParents));
   }
-  for (const std::string& parent : proposal.parents) {
-    const std::string folder = campaign.folder_of(parent);
+  for (const VariantId parent : proposal.parents) {
+    const std::string folder = campaign.folder_of(parent.text());
     if (folder.empty() || !world::is_there(folder + "/kernel.py")) {
       return bad_input(fmt::format("parent '{}': no such variant was built", parent), "",
                        "evolve log names those that survive");
     }
-    if (round_of(campaign.shape, variant_number(parent).value_or(0)) >= place.round)
+    if (round_of(campaign.shape, parent.number()) >= place.round)
       return bad_input(fmt::format("parent '{}': it is not older than '{}'", parent, place.id));
     if (parent == proposal.parents.front()) path = folder + "/kernel.py";
   }
@@ -219,7 +216,7 @@ Result<PersonPlace> find_place(const Campaign& campaign, const std::string& id) 
   const auto all = proposed_variants(campaign.shape, 1, campaign.shape.rounds());
   if (all.empty()) return no_places(campaign, "");
   for (const int number : all) {
-    const std::string one = variant_id(number);
+    const std::string one = VariantId(number).text();
     const bool is_it =
         id.empty() ? !world::is_there(proposal_path(campaign.shape, one)) : one == id;
     if (!is_it) continue;
@@ -229,11 +226,12 @@ Result<PersonPlace> find_place(const Campaign& campaign, const std::string& id) 
   if (id.empty()) {
     return bad_input(
         fmt::format("{}: every place has a proposal already", shown_path(campaign.path)), "",
-        fmt::format("evolve propose --variant {} --replace", variant_id(all.back())));
+        fmt::format("evolve propose --variant {} --replace", VariantId(all.back())));
   }
   constexpr size_t kShown = 8;
   std::vector<std::string> shown;
-  for (size_t i = 0; i < std::min(kShown, all.size()); ++i) shown.push_back(variant_id(all[i]));
+  for (size_t i = 0; i < std::min(kShown, all.size()); ++i)
+    shown.push_back(VariantId(all[i]).text());
   return bad_input(
       fmt::format("'{}' is not open to proposals: {} are", id, fmt::join(shown, ", ")));
 }
@@ -242,7 +240,7 @@ Status check_none_open(const Campaign& campaign, const Graph& graph,
                        const std::vector<NodeId>& targets) {
   std::set<NodeId> open;
   for (const int number : proposed_variants(campaign.shape, 1, campaign.shape.rounds())) {
-    const std::string path = proposal_path(campaign.shape, variant_id(number));
+    const std::string path = proposal_path(campaign.shape, VariantId(number).text());
     const auto node = graph.find_node(path);
     if (node && !world::is_there(path)) open.insert(*node);
   }
@@ -261,7 +259,8 @@ Status check_none_open(const Campaign& campaign, const Graph& graph,
     }
   }
   if (needed.empty()) return {};
-  const int round = round_of(campaign.shape, variant_number(*needed.begin()).value_or(0));
+  const int round =
+      round_of(campaign.shape, VariantId::parse(*needed.begin()).value_or(VariantId()).number());
   return bad_input(
       fmt::format("round-{}: nobody has proposed {} yet", round, fmt::join(needed, ", ")), "",
       fmt::format("evolve round open {}, and then evolve propose or evolve edit", round));

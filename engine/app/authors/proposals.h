@@ -2,6 +2,7 @@
 // (engine/search/proposal/proposal_file.h), and whether a file can be proposed.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,7 @@ Status check_none_open(const Campaign& campaign, const Graph& graph,
 
 // Facts about a proposal before any step has seen it.
 struct CheckedProposal {
-  std::string known_as;  // the first variant with this very source; empty: no variant
+  std::optional<VariantId> known_as;  // the first variant with this very source
 };
 // Checks a proposal for a place, from the file `name`: it is Python, and changes the EVOLVE block
 // of its parent and nothing else. Bad input, with the line if one is known: it fails a check.

@@ -25,7 +25,7 @@ Result<std::vector<NodeId>> find_targets(const Session& session,
     }
     for (int number = 0;
          number <= session.campaign.shape.rounds() * session.campaign.shape.variants(); ++number) {
-      known.push_back(variant_id(number));
+      known.push_back(VariantId(number).text());
     }
     if (auto near = nearest(name, known)) {
       return bad_input(fmt::format("unknown target '{}', did you mean '{}'?", name, *near));

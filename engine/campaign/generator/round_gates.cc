@@ -15,7 +15,7 @@ std::string gate_file(const std::string& folder, const std::string& before) {
 
 // Returns the edge that opens the stage `before` for a variant that nothing has rejected so far.
 StepEdge gate(const CampaignShape& shape, int number, const std::string& before) {
-  const std::string id = variant_id(number);
+  const std::string id = VariantId(number).text();
   const std::string folder = "$work/" + variant_folder(shape, number);
   StepEdge edge("gate", fmt::format("{} {}", id, before));
   edge.in("spec", "$work/spec.json")

@@ -24,7 +24,7 @@ std::map<std::string, Share> shares_of(const CampaignShape& shape, int round) {
   const int first = (round - 1) * shape.variants() + 1;
   for (int place = 0; place < shape.variants(); ++place) {
     Share& share = out[mutator_of(shape, first + place)];
-    share.ids.push_back(variant_id(first + place));
+    share.ids.push_back(VariantId(first + place).text());
     share.places.push_back(std::to_string(place));
   }
   return out;
@@ -333,7 +333,7 @@ Ancestry ancestry_of(const CampaignShape& shape, int round) {
 }
 
 void write_seed_variant(StepText& text) {
-  StepEdge edge = proposals("mutate", variant_id(0), {variant_id(0)}, round_folder(0));
+  StepEdge edge = proposals("mutate", VariantId(0).text(), {VariantId(0).text()}, round_folder(0));
   text.add(edge.flag("mutator", "seed"));
 }
 

@@ -285,7 +285,7 @@ class VariantWriter {
 
 void write_variant(const CampaignShape& shape, int number, StepText& text, VariantFiles& files) {
   const std::string folder = "$work/" + variant_folder(shape, number);
-  const std::string id = variant_id(number);
+  const std::string id = VariantId(number).text();
   text.add(normalise_edge(id, folder + "/kernel.py", folder + "/canonical.py", "--on-error keep"));
   VariantFiles own;
   for (FileKind kind : {FileKind::record, FileKind::kernel, FileKind::canonical})
@@ -302,7 +302,7 @@ void write_values(const CampaignShape& shape, int number, StepText& text, Varian
   VariantWriter writer(shape, text, files);
   for (const JudgedCase& one : judged_cases(shape)) {
     if (one.is_check) continue;
-    writer.write_values({.id = variant_id(number),
+    writer.write_values({.id = VariantId(number).text(),
                          .folder = "$work/" + variant_folder(shape, number),
                          .judged = one},
                         number == 0);

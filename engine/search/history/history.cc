@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "engine/core/digest.h"
 #include "engine/core/outside_json.h"
-#include "engine/search/selection/selection_record.h"
 
 namespace evolve::search {
 
@@ -17,19 +17,11 @@ namespace {
 
 using nlohmann::json;
 
-PastVariant past_of(Evaluated variant) {
+PastVariant past_of(const Evaluated& variant) {
   PastVariant out;
-  out.id = std::move(variant.id);
-  out.round = variant.round;
-  out.mutator = std::move(variant.mutator);
-  out.parents = std::move(variant.parents);
-  out.parameters = std::move(variant.parameters);
-  out.note = std::move(variant.note);
-  out.source = std::move(variant.source);
-  out.structure = std::move(variant.structure);
-  out.rejection = std::move(variant.rejection);
-  if (out.rejection) out.rejection->evidence = {};
-  out.exchange = std::move(variant.exchange);
+  static_cast<Origin&>(out) = variant;
+  out.rejection = variant.rejection;
+  if (out.rejection) out.rejection->evidence.reset();
   return out;
 }
 
@@ -38,11 +30,11 @@ json line_of(const PastVariant& past) {
               {"parents", past.parents}, {"parameters", past.parameters}, {"note", past.note},
               {"source", past.source},   {"structure", past.structure}};
   if (!past.program.empty()) out["program"] = past.program;
-  if (!past.known_as.empty()) out["known_as"] = past.known_as;
+  if (past.known_as) out["known_as"] = *past.known_as;
   if (past.score) out["score"] = *past.score;
   if (past.half_width > 0) out["half_width"] = past.half_width;
   if (past.rejection) out["rejection"] = rejection_record(*past.rejection);
-  if (!past.exchange.is_null()) out["exchange"] = past.exchange;
+  if (past.exchange) out["exchange"] = exchange_summary_record(*past.exchange);
   return out;
 }
 
@@ -60,21 +52,28 @@ std::string text_of(dom::element value) {
   return std::string(std::string_view(value));
 }
 
+// Throws if the text is no id.
+VariantId id_of(dom::element value) {
+  const auto id = VariantId::parse(std::string_view(value));
+  if (!id) throw std::runtime_error("a text that is no variant's id");
+  return *id;
+}
+
 // Reads one member of a line; unknown members are ignored.
 void read_member(std::string_view key, dom::element value, PastVariant& out) {
-  if (key == "variant") out.id = text_of(value);
+  if (key == "variant") out.id = id_of(value);
   if (key == "round") out.round = static_cast<int>(int64_t(value));
   if (key == "mutator") out.mutator = text_of(value);
   if (key == "note") out.note = text_of(value);
   if (key == "source") out.source = text_of(value);
   if (key == "structure") out.structure = text_of(value);
   if (key == "program") out.program = text_of(value);
-  if (key == "known_as") out.known_as = text_of(value);
+  if (key == "known_as") out.known_as = id_of(value);
   if (key == "score") out.score = double(value);
   if (key == "half_width") out.half_width = double(value);
-  if (key == "exchange") out.exchange = json_of(value);
+  if (key == "exchange") out.exchange = read_exchange_summary(json_of(value));
   if (key == "parents") {
-    for (dom::element parent : value.get_array()) out.parents.push_back(text_of(parent));
+    for (dom::element parent : value.get_array()) out.parents.push_back(id_of(parent));
   }
   if (key == "parameters") {
     for (const auto& [name, number] : value.get_object())
@@ -85,17 +84,18 @@ void read_member(std::string_view key, dom::element value, PastVariant& out) {
 Result<PastVariant> read_line(dom::element line) {
   PastVariant out;
   out.round = -1;
-  bool has_parameters = false;
+  bool has_id = false, has_parameters = false;
   for (const auto& [key, value] : line.get_object()) {
     if (value.is_null()) continue;
     read_member(key, value, out);
+    has_id = has_id || key == "variant";
     has_parameters = has_parameters || key == "parameters";
     if (key == "rejection") {
       TRY_ASSIGN(auto rejection, read_rejection(json_of(value)));
       out.rejection = std::move(rejection);
     }
   }
-  if (out.id.empty() || out.round < 0) return external("no id or no round");
+  if (!has_id || out.round < 0) return external("no id or no round");
   if (!has_parameters) return external("no parameters");
   return out;
 }
@@ -113,9 +113,9 @@ std::string program_of(const std::map<std::string, std::string>& digests,
 History history_of_round(const History& before, const SelectionRequest& request,
                          const Selection& selection) {
   History out;
-  std::map<std::string, const Ranked*> ranks;
+  std::map<VariantId, const Ranked*> ranks;
   for (const Ranked& ranked : selection.ranking) ranks[ranked.variant.id] = &ranked;
-  std::map<std::string, std::string> known;  // the first variant of each program
+  std::map<std::string, VariantId> known;  // the first variant of each program
   for (const PastVariant& past : before) known.try_emplace(past.program, past.id);
   auto append = [&](const Evaluated& variant) {
     PastVariant past = past_of(variant);

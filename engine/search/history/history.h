@@ -7,7 +7,6 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,23 +17,12 @@
 
 namespace evolve::search {
 
-struct PastVariant {
-  std::string id;
-  int round = 0;
-  std::string mutator;
-  std::vector<std::string> parents;
-  Point parameters;
-  std::string note;
-  // SHA-256, which Python has, too: of the canonical source, and of that source without the values
-  // of its parameters. Sources with the same structure differ only in what a sweep changes.
-  std::string source;
-  std::string structure;
-  std::string program;          // digest of its timed programs; empty: it was not lowered
-  std::string known_as;         // the first variant with that program; empty: the program is new
+struct PastVariant : Origin {
+  std::string program;                // digest of its timed programs; empty: it was not lowered
+  std::optional<VariantId> known_as;  // the first variant with that program; nullopt: it is new
   std::optional<double> score;  // as its round's selection has it; nullopt: rejected or ruled out
   double half_width = 0;        // of the 95 % interval of the score's logarithm; 0: it was modelled
   std::optional<Rejection> rejection;  // without its evidence
-  nlohmann::json exchange;             // with a language model; null: no exchange
 };
 using History = std::vector<PastVariant>;
 

@@ -7,7 +7,7 @@
 
 #include "engine/core/json_read.h"
 #include "engine/core/outside_json.h"
-#include "engine/search/selection/selection_record.h"
+#include "engine/search/selection/origin.h"
 
 namespace evolve::search {
 
@@ -18,10 +18,10 @@ using nlohmann::json;
 Result<Sketched> read_line(const json& from) {
   Sketched out;
   const Error bad = external("no sketches of a variant");
-  TRY_ASSIGN(auto variant, read_variant_core(from, "variant", "sketches.jsonl"));
-  out.id = variant.id;
-  out.round = variant.round;
-  out.parameters = variant.parameters;
+  TRY_ASSIGN(auto origin, read_origin(from, "variant", "sketches.jsonl"));
+  out.id = origin.id;
+  out.round = origin.round;
+  out.parameters = std::move(origin.parameters);
   const json &program = member(from, "program"), &cases = member(from, "cases");
   if (!program.is_string() || !cases.is_object()) return bad;
   out.program = program;
@@ -50,7 +50,8 @@ double distance(const Sketched& one, const Sketched& other) {
 
 std::vector<NoveltyEntry> near_duplicates(const std::vector<Sketched>& variants, double least,
                                           const History& history, std::vector<Sketched>& earlier) {
-  std::set<std::string> known, turned_down;
+  std::set<std::string> known;
+  std::set<VariantId> turned_down;
   for (const PastVariant& past : history) {
     if (past.rejection) turned_down.insert(past.id);
     if (!past.program.empty() && !is_near_duplicate(past)) known.insert(past.program);

@@ -35,7 +35,7 @@ constexpr const char* kNearDuplicate = "near-duplicate";
 [[nodiscard]] bool is_near_duplicate(const PastVariant& past);
 
 struct Sketched {
-  std::string id;
+  VariantId id;
   int round = 0;
   Point parameters;
   std::string program = {};                     // as in the history
@@ -43,9 +43,9 @@ struct Sketched {
 };
 
 struct NoveltyEntry {
-  std::string id;
-  std::string nearest;             // the nearest earlier variant; empty: nothing is comparable
-  std::optional<double> distance;  // to `nearest`
+  VariantId id;
+  VariantId nearest;               // the nearest earlier variant, if there is a distance
+  std::optional<double> distance;  // to `nearest`; nullopt: no earlier variant is comparable
   bool is_known = false;           // its programs are those of an earlier variant
   bool is_near = false;
 };

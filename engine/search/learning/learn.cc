@@ -39,8 +39,8 @@ enum class Outcome {
 struct Judged {
   const PastVariant* past = nullptr;
   Outcome outcome = Outcome::unjudged;
-  std::string parent;
-  Ratio ratio;  // of its score to the parent's
+  VariantId parent;  // if it was compared
+  Ratio ratio;       // of its score to the parent's
 };
 
 // Replaces numbers by "#", so that a reason is the same whatever the sizes.
@@ -73,15 +73,13 @@ std::string title_of(const std::string& sentence) {
 }
 
 std::string model_of(const PastVariant& past) {
-  const json& model = member(past.exchange, "model");
-  return model.is_string() ? model.get<std::string>() : std::string();
+  return past.exchange ? past.exchange->model : std::string();
 }
 
 std::vector<std::string> sentences_of(const PastVariant& past) {
   std::vector<std::string> out;
-  for (const json& one : member(past.exchange, "learnings")) {
-    if (one.is_string() && !one.get<std::string>().empty()) out.push_back(one);
-  }
+  if (past.exchange) out = past.exchange->learnings;
+  std::erase(out, "");
   return out;
 }
 
@@ -197,7 +195,7 @@ class Learner {
     auto hold_against = [&](const PastVariant& other) {
       if (other.score && (best == nullptr || *other.score > *best->score)) best = &other;
     };
-    for (const std::string& id : past.parents) {
+    for (const VariantId id : past.parents) {
       if (auto it = by_id_.find(id); it != by_id_.end()) hold_against(*it->second);
     }
     if (!past.score || best == nullptr) return out;
@@ -279,7 +277,7 @@ class Learner {
 
   // Notes a fix: a child that was not rejected has mended its rejected parent.
   void note_fix(const PastVariant& past, const std::string& words) {
-    for (const std::string& parent : past.parents) {
+    for (const VariantId parent : past.parents) {
       auto it = failure_of_.find(parent);
       if (it == failure_of_.end() || words.empty()) continue;
       std::string& fix = topics_[it->second].fix;
@@ -293,7 +291,7 @@ class Learner {
 
   void add_evidence(const Topic& topic, Learning& entry) const {
     if (entry.is_rejected) return;
-    std::map<std::string, size_t> had;  // the places of the variants that a person named
+    std::map<VariantId, size_t> had;  // the places of the variants that a person named
     for (size_t i = 0; i < entry.evidence.size(); ++i) had.emplace(entry.evidence[i].variant, i);
     for (const Judged* one : topic.seen) {
       if (!topic.counts(*one)) continue;
@@ -309,7 +307,7 @@ class Learner {
   [[nodiscard]] std::string speed_words(const Judged& one) const {
     const bool is_of_seed = by_id_.at(one.parent)->round == 0;
     return fmt::format("{:.3f}x the {}", one.ratio.value,
-                       is_of_seed ? "seed's speed" : "speed of " + one.parent);
+                       is_of_seed ? "seed's speed" : fmt::format("speed of {}", one.parent));
   }
 
   [[nodiscard]] std::string outcome_words(const Judged& one) const {
@@ -337,7 +335,8 @@ class Learner {
       if (best == nullptr || one->ratio.value > best->ratio.value) best = one;
     }
     if (best == nullptr) return {};
-    std::string out = fmt::format("{} ({}", speed_words(*best), rule_.time_kind);
+    std::string out = fmt::format("{} ({}", speed_words(*best),
+                                  rule_.time_kind ? to_string(*rule_.time_kind) : "none");
     if (best->ratio.half_width() > 0)
       out += fmt::format(", 95 % interval {:.3f} to {:.3f}", best->ratio.low, best->ratio.high);
     out += ")";
@@ -391,22 +390,22 @@ class Learner {
         topic.is_by_model() || topic.counts(topic.seen.empty() ? Judged() : topic.first());
     if (topic.is_person || topic.is_accepted || topic.seen.empty() || !is_said) return;
     const Judged& newest = topic.is_by_model() ? *topic.seen.back() : topic.first();
-    ProposedLearning out = {topic.is_by_model(),
-                            topic.is_by_model() ? topic.handle : newest.past->id, entry_of(topic),
-                            fmt::format("{}: {}", newest.past->id, outcome_words(newest))};
+    ProposedLearning out = {
+        topic.is_by_model(), topic.is_by_model() ? topic.handle : newest.past->id.text(),
+        entry_of(topic), fmt::format("{}: {}", newest.past->id, outcome_words(newest))};
     out_.proposed.push_back(std::move(out));
   }
 
   const LearnRule& rule_;
   Contest contest_;
-  // By the ids in the history, which outlives the map. Only for look-up; never iterated.
-  std::unordered_map<std::string_view, const PastVariant*> by_id_;
+  // Only for look-up; never iterated.
+  std::unordered_map<VariantId, const PastVariant*> by_id_;
   const PastVariant* seed_ = nullptr;
   std::vector<Judged> judged_;  // in the order of the history
   std::vector<Topic> topics_;   // the person's entries first, each a topic of its own
   size_t persons_ = 0;          // number of the person's entries
   std::unordered_map<Digest, size_t> topic_of_;
-  std::unordered_map<std::string_view, size_t> failure_of_;  // by variant: its rejection's topic
+  std::unordered_map<VariantId, size_t> failure_of_;  // by variant: its rejection's topic
   std::vector<size_t> by_acceptance_;  // topics that the rule accepts, the earliest first
   Lessons out_;
 };
@@ -449,16 +448,15 @@ Learnings learnings_in_round(Learnings by_person, int round, const std::string& 
   return by_person;
 }
 
-Result<LearnRule> read_learn_rule(const json& selection, const json& spec, double effect) {
-  const json& round = member(selection, "round");
-  const json& kind = member(selection, "time_kind");
-  const json& resolution = member(selection, "resolution");
-  const json& verdict = member(member(selection, "seed"), "verdict");
+Result<LearnRule> learn_rule(const Selection& selection, const json& spec, double effect) {
   const json& kernel = member(spec, "name");
-  if (!round.is_number_integer() || !kind.is_string() || !resolution.is_number())
-    return external("no selection.json");
   if (!kernel.is_string()) return external("no spec.json");
-  return LearnRule{effect, round.get<int>(), kernel, kind, resolution, verdict == "ok"};
+  return LearnRule{effect,
+                   selection.round,
+                   kernel,
+                   selection.time_kind,
+                   selection.resolution,
+                   selection.is_relative};
 }
 
 Lessons learn(const History& history, const Learnings& by_person, const LearnRule& rule,

@@ -17,15 +17,14 @@ namespace evolve::search {
 struct LearnRule {
   double effect = 0.05;  // the least gain over the best parent that is a success, as a share
   int round = 0;
-  std::string kernel;     // its name
-  std::string time_kind;  // as in a selection; so are the next two
+  std::string kernel;                 // its name
+  std::optional<TimeKind> time_kind;  // as in a selection; so are the next two
   double resolution = 0;
   bool is_relative = true;
 };
 
-// Reads the rule from a selection.json and a spec.json. External error: one is no such record.
-Result<LearnRule> read_learn_rule(const nlohmann::json& selection, const nlohmann::json& spec,
-                                  double effect);
+// Returns the rule after a selection. External error: `spec` is no spec.json.
+Result<LearnRule> learn_rule(const Selection& selection, const nlohmann::json& spec, double effect);
 
 // A learning that a mutator proposes and no rule accepts.
 struct ProposedLearning {

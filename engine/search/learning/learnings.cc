@@ -180,15 +180,14 @@ std::optional<LearningField> field_of(std::string_view line) {
 
 // Reads "v0007" or "[v0007](link)".
 std::optional<Evidence> evidence_of(std::string_view text) {
-  if (variant_number(text)) return Evidence{std::string(text), ""};
+  if (const auto variant = VariantId::parse(text)) return Evidence{*variant, ""};
   const size_t middle = text.find("](");
   if (!text.starts_with('[') || !text.ends_with(')') || middle == std::string_view::npos)
     return std::nullopt;
-  const std::string_view variant = text.substr(1, middle - 1);
+  const auto variant = VariantId::parse(text.substr(1, middle - 1));
   const std::string_view link = text.substr(middle + 2, text.size() - middle - 3);
-  if (!variant_number(variant) || link.find_first_of(" ()[]") != std::string_view::npos)
-    return std::nullopt;
-  return Evidence{std::string(variant), std::string(link)};
+  if (!variant || link.find_first_of(" ()[]") != std::string_view::npos) return std::nullopt;
+  return Evidence{*variant, std::string(link)};
 }
 
 // The variants that a field names, if it names nothing else.
@@ -369,7 +368,7 @@ std::string entry_text(const Learning& entry) {
   std::vector<std::string> variants;
   variants.reserve(entry.evidence.size());
   for (const Evidence& one : entry.evidence)
-    variants.push_back(one.link.empty() ? one.variant
+    variants.push_back(one.link.empty() ? one.variant.text()
                                         : fmt::format("[{}]({})", one.variant, one.link));
   if (!variants.empty()) out += fmt::format("- **{}**: {}\n", kEvidence, fmt::join(variants, ", "));
   return out;

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/search/variant.h"
+
 namespace evolve::search {
 
 enum class LearningKind { failure, success };
@@ -19,7 +21,7 @@ struct LearningField {
 
 // A variant that shows a learning, and a link to it, which may be empty.
 struct Evidence {
-  std::string variant;
+  VariantId variant;
   std::string link;
   bool operator==(const Evidence&) const = default;
 };

@@ -7,19 +7,19 @@
 #include "engine/core/text/plain_text.h"
 #include "engine/search/proposal/heading.h"
 #include "engine/search/proposal/mutation.h"
-#include "engine/search/variant.h"
 
 namespace evolve::search {
 
 namespace {
 
-Result<std::vector<std::string>> read_parents(std::string_view text) {
-  std::vector<std::string> out;
+Result<std::vector<VariantId>> read_parents(std::string_view text) {
+  std::vector<VariantId> out;
   while (true) {
     const size_t comma = text.find(',');
-    const std::string_view id = without_blanks(text.substr(0, comma));
-    if (!variant_number(id)) return bad_input(fmt::format("parents: '{}' is no variant's id", id));
-    out.emplace_back(id);
+    const std::string_view word = without_blanks(text.substr(0, comma));
+    const auto id = VariantId::parse(word);
+    if (!id) return bad_input(fmt::format("parents: '{}' is no variant's id", word));
+    out.push_back(*id);
     if (comma == std::string_view::npos) return out;
     text.remove_prefix(comma + 1);
   }
@@ -61,15 +61,12 @@ std::string proposal_text(const ProposalFile& proposal) {
   return out + proposal.code;
 }
 
-std::optional<Problem> parents_problem(const std::vector<std::string>& parents, int first) {
+std::optional<Problem> parents_problem(const std::vector<VariantId>& parents, VariantId first) {
   constexpr const char* kKind = "bad-parents";
   if (parents.size() > kMostParents)
     return Problem{kKind, fmt::format("{} parents, allowed are {}", parents.size(), kMostParents)};
-  for (const std::string& id : parents) {
-    const auto number = variant_number(id);
-    if (!number || variant_id(*number) != id)
-      return Problem{kKind, fmt::format("parent '{}': no variant is called so", id)};
-    if (*number >= first)
+  for (const VariantId id : parents) {
+    if (id >= first)
       return Problem{kKind, fmt::format("parent '{}': it is of no round before this one", id)};
   }
   return std::nullopt;

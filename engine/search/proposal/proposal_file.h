@@ -16,11 +16,12 @@
 
 #include "engine/core/result.h"
 #include "engine/search/proposal/adoption.h"
+#include "engine/search/variant.h"
 
 namespace evolve::search {
 
 struct ProposalFile {
-  std::vector<std::string> parents;  // ids; empty: not given
+  std::vector<VariantId> parents;  // empty: not given
   std::string note;
   std::optional<std::string> passed;  // why the proposal has no kernel
   std::string code;                   // the text below the heading
@@ -36,10 +37,10 @@ std::string proposal_text(const ProposalFile& proposal);
 // The most parents of a child.
 constexpr size_t kMostParents = 8;
 
-// Why these ids cannot be parents of a round's variants. `first` is the number of the round's first
-// variant; all of a campaign's variants with smaller numbers are older. Problem `bad-parents`.
+// Why these variants cannot be parents of a round's variants. `first` is the round's first variant;
+// all of a campaign's variants with smaller ids are older. Problem `bad-parents`.
 // Nullopt: they can be.
-std::optional<Problem> parents_problem(const std::vector<std::string>& parents, int first);
+std::optional<Problem> parents_problem(const std::vector<VariantId>& parents, VariantId first);
 
 // Returns the kernel of a proposal as its parent's child. `canonical` is the proposal's code with
 // the EVOLVE block's canonical markers, if it has a block. Problem `passed`: the proposal has no

@@ -7,10 +7,6 @@
 
 namespace evolve::search {
 
-bool is_earlier(const std::string& a, const std::string& b) {
-  return a.size() != b.size() ? a.size() < b.size() : a < b;
-}
-
 bool is_same(const Evaluated& a, const Evaluated& b) {
   const bool is_twin = a.structure == b.structure && a.parameters == b.parameters;
   if (is_twin && !a.parameters.empty()) return true;
@@ -37,7 +33,7 @@ std::vector<Survivor> Contest::best_of(std::vector<Ranked*> left, size_t count,
     const Ranked& best = *left.front();
     const Ranked* chosen = &best;
     for (const Ranked* one : left) {
-      if (is_tie(best, *one) && is_earlier(one->variant.id, chosen->variant.id)) chosen = one;
+      if (is_tie(best, *one) && one->variant.id < chosen->variant.id) chosen = one;
     }
     const std::string otherwise =
         fmt::format("the {} of {} in contention", out.empty() ? "best" : "best left", contenders);

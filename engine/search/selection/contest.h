@@ -9,9 +9,6 @@
 
 namespace evolve::search {
 
-// Whether `a` was made before `b`. Ids count through the campaign: v9999 is before v10000.
-bool is_earlier(const std::string& a, const std::string& b);
-
 // Whether two variants have the same program, or the same parameters of the same structure.
 bool is_same(const Evaluated& a, const Evaluated& b);
 

@@ -31,32 +31,25 @@ double cut_width(double margin, const ModelError& so_far) {
   return so_far.compared < kFewest ? asked : std::max(asked, kDeviations * so_far.error);
 }
 
-std::vector<CutEntry> cut(const std::vector<Modelled>& variants,
-                          const std::vector<Modelled>& leaders, size_t top_k, double width,
-                          uint64_t draw) {
+std::vector<Admission> cut(std::vector<Contender> variants, std::vector<Contender> leaders,
+                           size_t top_k, double width, uint64_t draw) {
   // Each standing has an interval of half the width to either side. Two standings differ if their
   // intervals do not overlap.
-  const double half = width / 2;
-  auto runners_of = [half](const std::vector<Modelled>& all) {
-    std::vector<Runner> out;
-    out.reserve(all.size());
-    for (const auto& [id, ratio, programs] : all) out.push_back({id, {ratio, half}, programs});
-    return out;
-  };
-  const std::vector<Runner> runners = runners_of(variants);
-  std::vector<CutEntry> out;
+  for (std::vector<Contender>* all : {&variants, &leaders}) {
+    for (Contender& one : *all) one.standing.half_width = width / 2;
+  }
+  std::vector<Admission> out = race(variants, leaders, top_k, variants.size());
   std::vector<size_t> ruled_out;
-  for (const RaceEntry& entry : race(runners, runners_of(leaders), top_k, runners.size())) {
-    if (!entry.is_in) ruled_out.push_back(out.size());
-    out.push_back({.id = entry.id, .is_in = entry.is_in});
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (!out[i].is_in) ruled_out.push_back(i);
   }
   for (size_t i : ruled_out) {
     out[i].reason =
         fmt::format("modelled {:.3f} of the seed's time, more than {:.0f} % slower than the best",
-                    std::exp(variants[i].ratio), 100 * std::expm1(width));
+                    std::exp(variants[i].standing.mean), 100 * std::expm1(width));
   }
   if (!ruled_out.empty()) {
-    CutEntry& drawn = out[ruled_out[Random(draw).below(ruled_out.size())]];
+    Admission& drawn = out[ruled_out[Random(draw).below(ruled_out.size())]];
     drawn.is_in = true;
     drawn.is_spot_check = true;
   }

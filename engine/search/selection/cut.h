@@ -29,25 +29,12 @@ std::optional<double> modelled_ratio(const std::map<std::string, double>& modell
 // compared variants the model's error is not used.
 double cut_width(double margin, const ModelError& so_far);
 
-struct Modelled {
-  std::string id;
-  double ratio = 0;                                  // from modelled_ratio()
-  std::map<std::string, std::string> programs = {};  // by case; empty: not known
-};
-
-struct CutEntry {
-  std::string id;
-  bool is_in = false;
-  bool is_spot_check = false;  // in, although ruled out
-  std::string reason = {};     // why it is ruled out
-};
-
 // Rules out the variants that are slower than the best `top_k` by more than `width`. `variants`:
 // without those that a step rejected. `leaders`: variants that may survive anyway, which are those
-// of earlier rounds, or the seed, at 0. `draw`: the random seed. The entries are in the order of
-// the variants.
-std::vector<CutEntry> cut(const std::vector<Modelled>& variants,
-                          const std::vector<Modelled>& leaders, size_t top_k, double width,
-                          uint64_t draw);
+// of earlier rounds, or the seed, at 0. The mean of each standing is its modelled_ratio(); the half
+// width of the standings does not count. `draw`: the random seed. The admissions are in the order
+// of the variants.
+std::vector<Admission> cut(std::vector<Contender> variants, std::vector<Contender> leaders,
+                           size_t top_k, double width, uint64_t draw);
 
 }  // namespace evolve::search

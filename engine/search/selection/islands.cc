@@ -19,7 +19,7 @@ class Islands {
         out_(survival.selection()) {}
 
   void run() {
-    std::map<std::string, std::set<int>> islands;  // by variant
+    std::map<VariantId, std::set<int>> islands;
     for (const Survivor& survivor : request_.before)
       islands[survivor.variant.id].insert(survivor.island);
     for (size_t place = 0; place < request_.variants.size(); ++place)
@@ -55,7 +55,7 @@ class Islands {
   }
 
   [[nodiscard]] std::vector<Survivor> best_on(
-      int island, const std::map<std::string, std::set<int>>& islands) const {
+      int island, const std::map<VariantId, std::set<int>>& islands) const {
     auto out =
         survival_.best_of(filtered(survival_.candidates(),
                                    [&](const Evaluated& one) {

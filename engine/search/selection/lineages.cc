@@ -28,15 +28,15 @@ class Lineages {
 
  private:
   // Returns the lineage that a variant belongs to, named by its best variant: the first parent that
-  // leads a lineage. Empty: no lineage. (The first parent of a repaired variant is the rejected
+  // leads a lineage. Nullopt: no lineage. (The first parent of a repaired variant is the rejected
   // variant.)
-  [[nodiscard]] std::string lineage_of(const Evaluated& variant) const {
-    for (const std::string& parent : variant.parents) {
+  [[nodiscard]] std::optional<VariantId> lineage_of(const Evaluated& variant) const {
+    for (const VariantId parent : variant.parents) {
       for (const Survivor& lineage : request_.before) {
         if (lineage.variant.id == parent) return parent;
       }
     }
-    return {};
+    return std::nullopt;
   }
 
   // Starts a lineage with each of the round's best variants that belongs to no lineage.
@@ -45,7 +45,7 @@ class Lineages {
       return survival_.is_of_this_round(one);
     });
     for (Survivor& founder : survival_.best_of(round, rule_.top_k)) {
-      if (!lineage_of(founder.variant).empty()) continue;
+      if (lineage_of(founder.variant)) continue;
       founder.name = fmt::format("L{}", ++out_.lineages_made);
       founder.path = {founder.variant.id};
       out_.survivors.push_back(std::move(founder));
@@ -54,7 +54,7 @@ class Lineages {
 
   // Returns a lineage after this round: led by its best child, or unchanged.
   [[nodiscard]] Survivor carried_on(const Survivor& lineage) const {
-    const std::string& id = lineage.variant.id;
+    const VariantId id = lineage.variant.id;
     const Ranked* own = survival_.ranked(id);
     const auto children = filtered(survival_.candidates(), [&](const Evaluated& one) {
       return survival_.is_of_this_round(one) && lineage_of(one) == id;

@@ -20,7 +20,7 @@ void keep_elites(Survival& survival) {
   for (const auto& [cell, candidates] : cells)
     elites.push_back(survival.ranked(survival.best_of(candidates, 1).front().variant.id));
   std::sort(elites.begin(), elites.end(), [](const Ranked* a, const Ranked* b) {
-    return a->score != b->score ? a->score > b->score : is_earlier(a->variant.id, b->variant.id);
+    return a->score != b->score ? a->score > b->score : a->variant.id < b->variant.id;
   });
   selection.survivors = survival.best_of(elites, survival.rule().most_cells);
   for (Survivor& survivor : selection.survivors)

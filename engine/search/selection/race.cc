@@ -19,13 +19,13 @@ double high(const Standing& standing) {
 
 // Returns the limit of the race. A runner beyond it is slower than `top_k` others, even at the slow
 // ends of their intervals.
-double limit_of(const std::vector<Runner>& runners, std::vector<Runner> all, size_t top_k) {
+double limit_of(const std::vector<Contender>& runners, std::vector<Contender> all, size_t top_k) {
   all.insert(all.end(), runners.begin(), runners.end());
-  std::stable_sort(all.begin(), all.end(), [](const Runner& a, const Runner& b) {
+  std::stable_sort(all.begin(), all.end(), [](const Contender& a, const Contender& b) {
     return high(a.standing) < high(b.standing);
   });
   std::set<std::map<std::string, std::string>> seen;
-  for (const Runner& one : all) {
+  for (const Contender& one : all) {
     const bool is_twin = !one.programs.empty() && !seen.insert(one.programs).second;
     if (!is_twin && --top_k == 0) return high(one.standing);
   }
@@ -51,13 +51,13 @@ Standing standing_of(const std::map<std::string, Ratio>& ratios,
   return out;
 }
 
-std::vector<RaceEntry> race(const std::vector<Runner>& runners, const std::vector<Runner>& leaders,
-                            size_t top_k, size_t finalists) {
+std::vector<Admission> race(const std::vector<Contender>& runners,
+                            const std::vector<Contender>& leaders, size_t top_k, size_t finalists) {
   const double limit = limit_of(runners, leaders, top_k);
-  std::vector<RaceEntry> out;
+  std::vector<Admission> out;
   std::vector<size_t> left;
   for (const auto& [id, standing, programs] : runners) {
-    out.push_back({id, low(standing) <= limit, ""});
+    out.push_back({id, low(standing) <= limit});
     if (out.back().is_in) {
       left.push_back(out.size() - 1);
     } else {
@@ -69,9 +69,9 @@ std::vector<RaceEntry> race(const std::vector<Runner>& runners, const std::vecto
     return runners[a].standing.mean < runners[b].standing.mean;
   });
   for (size_t i = finalists; i < left.size(); ++i) {
-    RaceEntry& entry = out[left[i]];
-    entry.is_in = false;
-    entry.reason = fmt::format(
+    Admission& admission = out[left[i]];
+    admission.is_in = false;
+    admission.reason = fmt::format(
         "number {} of those left, and {} are measured again: {:.3f} of the "
         "seed's time",
         i + 1, finalists, std::exp(runners[left[i]].standing.mean));

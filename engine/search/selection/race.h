@@ -25,24 +25,27 @@ struct Standing {
 Standing standing_of(const std::map<std::string, Ratio>& ratios,
                      const std::vector<BenchCase>& cases);
 
-struct Runner {
-  std::string id;
+// A variant that wants to be measured, or one that may survive anyway.
+struct Contender {
+  VariantId id;
   Standing standing;
   std::map<std::string, std::string> programs = {};  // by case; empty: not known
 };
 
-struct RaceEntry {
-  std::string id;
+// Whether a contender is measured.
+struct Admission {
+  VariantId id;
   bool is_in = false;
-  std::string reason;  // why it is out
+  std::string reason = {};     // why it is ruled out
+  bool is_spot_check = false;  // in, although ruled out
 };
 
-// Returns an entry for each runner, in the same order. `runners`: the standings after the short
+// Returns an admission for each runner, in the same order. `runners`: the standings after the short
 // measurement. `leaders`: variants that may survive anyway, from earlier rounds, or the seed, which
 // stands at 0. Variants with the same programs count as one for the limit, because only one of them
 // survives. Runners that are clearly slower than the best `top_k` are out. At most `finalists` of
 // the others stay.
-std::vector<RaceEntry> race(const std::vector<Runner>& runners, const std::vector<Runner>& leaders,
-                            size_t top_k, size_t finalists);
+std::vector<Admission> race(const std::vector<Contender>& runners,
+                            const std::vector<Contender>& leaders, size_t top_k, size_t finalists);
 
 }  // namespace evolve::search

@@ -16,8 +16,8 @@ namespace evolve::search {
 
 namespace {
 
-double resolution_of(const std::string& time_kind) {
-  return time_kind == "measured" ? 0.01 : 0.03;
+double resolution_of(std::optional<TimeKind> time_kind) {
+  return time_kind == TimeKind::measured ? 0.01 : 0.03;
 }
 
 class Selector {
@@ -45,7 +45,7 @@ class Selector {
  private:
   [[nodiscard]] std::vector<const Evaluated*> contenders() const {
     std::vector<const Evaluated*> out;
-    std::set<std::string> seen;
+    std::set<VariantId> seen;
     auto add = [&](const Evaluated& variant) {
       const bool is_timed = !variant.rejection && variant.ruled_out.empty();
       if (is_timed && seen.insert(variant.id).second) out.push_back(&variant);
@@ -61,13 +61,14 @@ class Selector {
     std::vector<const Evaluated*> timed = contenders();
     if (!request_.seed.rejection) timed.push_back(&request_.seed);
     for (const Evaluated* variant : timed) {
-      if (variant->time_kind.empty()) continue;
+      if (!variant->time_kind) continue;
       if (first == nullptr) first = variant;
       if (variant->time_kind == first->time_kind) continue;
       return bad_input(fmt::format("{} and {} times are never ranked together: '{}' and '{}'",
-                                   first->time_kind, variant->time_kind, first->id, variant->id));
+                                   to_string(*first->time_kind), to_string(*variant->time_kind),
+                                   first->id, variant->id));
     }
-    out_.time_kind = first == nullptr ? "none" : first->time_kind;
+    if (first != nullptr) out_.time_kind = first->time_kind;
     out_.resolution = resolution_of(out_.time_kind);
     return {};
   }
@@ -81,7 +82,7 @@ class Selector {
                               .modelled = modelled_of(*variant)});
     }
     std::sort(out_.ranking.begin(), out_.ranking.end(), [](const Ranked& a, const Ranked& b) {
-      return a.score != b.score ? a.score > b.score : is_earlier(a.variant.id, b.variant.id);
+      return a.score != b.score ? a.score > b.score : a.variant.id < b.variant.id;
     });
     return {};
   }

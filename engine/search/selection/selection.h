@@ -3,40 +3,24 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/core/result.h"
+#include "engine/search/rejection.h"
 #include "engine/search/selection/decision.h"
+#include "engine/search/selection/origin.h"
 #include "engine/search/selection/rule.h"
 #include "engine/search/space/space.h"
+#include "engine/search/time_kind.h"
 
 namespace evolve::search {
 
-// Why a variant is rejected: the first of the failures that say most.
-struct Rejection {
-  std::string step;  // "compile"
-  std::string case_name = {};
-  std::string kind;  // "out-of-memory"
-  std::string reason;
-  nlohmann::json evidence = {};  // as the step gave it, such as the worst element; null: not given
-};
-
 // A variant with everything that its steps reported.
-struct Evaluated {
-  std::string id;
-  int round = 0;
-  std::vector<std::string> parents;
-  Point parameters;
-  std::string note;
-  std::string mutator;
-  std::string source;  // digests as history.h has them
-  std::string structure;
-  nlohmann::json exchange;  // summary of what a model was asked and said; null: not asked
+struct Evaluated : Origin {
   std::optional<Rejection> rejection;  // nullopt: every check is ok and every bench case has a time
-  std::string time_kind;               // "modelled" or "measured"; empty: no time
+  std::optional<TimeKind> time_kind;   // nullopt: no time
   std::map<std::string, double> seconds;  // by bench case
   std::map<std::string, Ratio> ratios;    // relative to the seed; by bench case, if measured
   bool is_confirmed = true;  // false: measured only briefly, or large cases not compared
@@ -62,10 +46,10 @@ struct Survivor {
   Evaluated variant;
   double score = 0;
   std::string reason = {};
-  std::string name = {};               // its lineage's: "L1"
-  int stagnant_rounds = 0;             // rounds in which it did not get faster
-  std::vector<std::string> path = {};  // the lineage's best variants so far, in order
-  int island = 0;                      // from 1
+  std::string name = {};             // its lineage's: "L1"
+  int stagnant_rounds = 0;           // rounds in which it did not get faster
+  std::vector<VariantId> path = {};  // the lineage's best variants so far, in order
+  int island = 0;                    // from 1
 };
 
 // A lineage that ended.
@@ -101,15 +85,16 @@ struct SelectionRequest {
 struct Ranked {
   Evaluated variant = {};
   double score = 0;
-  double half_width = 0;     // of the 95 % interval of the score's logarithm
-  std::string same_as = {};  // the survivor with the same program or the same parameters, or empty
+  double half_width = 0;  // of the 95 % interval of the score's logarithm
+  // The survivor with the same program or the same parameters; nullopt: no survivor.
+  std::optional<VariantId> same_as = {};
   std::optional<double> modelled = {};  // the modelled ratio to the seed, next to a measured one
 };
 
 struct Selection {
   int round = 1;
-  std::string time_kind;    // "none": nothing has a time
-  double resolution = 0;    // scores nearer than this share are ties
+  std::optional<TimeKind> time_kind;  // nullopt: nothing has a time
+  double resolution = 0;              // scores nearer than this share are ties
   bool is_relative = true;  // scores are speedups over the seed; false: 1 / seconds (no seed time)
   std::vector<Survivor> survivors;  // the best first
   // By place of the next round: the number of its parent among the survivors, from 1. Empty: the
@@ -122,6 +107,13 @@ struct Selection {
   std::vector<Evaluated> ruled_out;  // of this round, by the model
   Evaluated seed;
   ModelError model;  // including this round
+
+  // Returns the number, from 1, of the survivor that got a place of the next round; 0: no survivor
+  // got it, so that it is the seed's.
+  [[nodiscard]] size_t parent_of(size_t place) const {
+    const size_t number = place < places.size() ? static_cast<size_t>(places[place]) : 0;
+    return number > survivors.size() ? 0 : number;
+  }
 };
 
 // Rounds to six digits, so that the logarithm of another machine gives the same bytes.

@@ -2,11 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
-#include "engine/search/member.h"
-#include "engine/search/selection/population.h"
+#include "engine/core/json_read.h"
 
 namespace evolve::search {
 
@@ -14,24 +10,15 @@ namespace {
 
 using nlohmann::json;
 
-std::string text_of(const json& object, const char* key) {
-  const json& value = member(object, key);
+// The kind of time of a round in which nothing has a time.
+constexpr const char* kNoTime = "none";
+
+std::string text_or_empty(const json& value) {
   return value.is_string() ? value.get<std::string>() : std::string();
 }
 
 Error bad_record(const std::string& record, const std::string& what) {
   return external(fmt::format("{}: {}", record, what));
-}
-
-Result<Point> read_point(const json& from, const std::string& record) {
-  if (!from.is_object()) return bad_record(record, "no parameters");
-  Point point;
-  for (const auto& [name, value] : from.items()) {
-    if (!value.is_number_integer())
-      return bad_record(record, fmt::format("'{}' is no whole number", name));
-    point[name] = value.get<int64_t>();
-  }
-  return point;
 }
 
 Result<std::map<std::string, double>> read_times(const json& from, const std::string& record) {
@@ -43,30 +30,6 @@ Result<std::map<std::string, double>> read_times(const json& from, const std::st
     out[name] = value.get<double>();
   }
   return out;
-}
-
-// Takes the time of a case from a time.json that is ok.
-Status take_time(const json& record, const std::string& case_name, Evaluated& out) {
-  const json& seconds = member(record, "seconds");
-  std::string kind = text_of(record, "kind");
-  const bool is_sound =
-      seconds.is_number() && seconds.get<double>() > 0 && std::isfinite(seconds.get<double>());
-  if (!is_sound || (kind != "modelled" && kind != "measured")) {
-    return bad_record(fmt::format("{} {} time.json", out.id, case_name),
-                      "no seconds above 0, or no kind");
-  }
-  if (!out.time_kind.empty() && out.time_kind != kind) {
-    return bad_input(fmt::format("{} and {} times are never ranked together: '{}' has both",
-                                 out.time_kind, kind, out.id));
-  }
-  out.time_kind = kind;
-  out.seconds[case_name] = seconds.get<double>();
-  if (member(record, "confirmed") == false) out.is_confirmed = false;
-  if (!member(record, "ratio").is_null()) {
-    TRY_ASSIGN(auto ratio, read_ratio(record, fmt::format("{} {} time.json", out.id, case_name)));
-    out.ratios[case_name] = ratio;
-  }
-  return {};
 }
 
 json ratios_record(const std::map<std::string, Ratio>& ratios) {
@@ -91,7 +54,7 @@ json variant_core(const Evaluated& variant, double score) {
   if (!variant.structure.empty()) out["structure"] = variant.structure;
   if (!variant.cell.empty()) out["cell"] = variant.cell;
   // If times are modelled, `per_case` has them.
-  if (variant.time_kind == "measured" && !variant.modelled.empty())
+  if (variant.time_kind == TimeKind::measured && !variant.modelled.empty())
     out["modelled"] = variant.modelled;
   return out;
 }
@@ -153,7 +116,7 @@ json ranking_record(const Selection& selection) {
                 {"per_case", ranked.variant.seconds}};
     if (!ranked.variant.is_confirmed) one["confirmed"] = false;
     if (!ranked.variant.not_done.empty()) one["not_done"] = ranked.variant.not_done;
-    if (!ranked.same_as.empty()) one["same_as"] = ranked.same_as;
+    if (ranked.same_as) one["same_as"] = *ranked.same_as;
     if (ranked.modelled) one["modelled"] = *ranked.modelled;
     if (ranked.variant.is_spot_check) one["spot_check"] = true;
     out.push_back(one);
@@ -169,11 +132,15 @@ json ruled_out_record(const Selection& selection) {
   return out;
 }
 
-json model_record(const ModelError& model) {
+}  // namespace
+
+json model_error_record(const ModelError& model) {
   return {
       {"compared", model.compared},   {"offset", model.offset},           {"error", model.error},
       {"ruled_out", model.ruled_out}, {"spot_checks", model.spot_checks}, {"wrong", model.wrong}};
 }
+
+namespace {
 
 // Reads the model's error. A round without such a record has compared no variant yet.
 Result<ModelError> read_model(const json& from) {
@@ -197,33 +164,135 @@ Result<ModelError> read_model(const json& from) {
   return out;
 }
 
-Result<Survivor> read_survivor(const json& from, const std::string& time_kind) {
-  TRY_ASSIGN(auto variant, read_variant_core(from, "variant", "selection.json"));
+Result<Survivor> read_survivor(const json& from, std::optional<TimeKind> time_kind) {
+  constexpr const char* kRecord = "selection.json";
+  Survivor out;
+  Evaluated& variant = out.variant;
+  TRY_ASSIGN(auto origin, read_origin(from, "variant", kRecord));
+  static_cast<Origin&>(variant) = std::move(origin);
+  variant.cell = text_at(from, "cell");
   variant.time_kind = time_kind;
-  TRY_ASSIGN(auto seconds, read_times(member(from, "per_case"), "selection.json"));
+  TRY_ASSIGN(auto seconds, read_times(member(from, "per_case"), kRecord));
   variant.seconds = std::move(seconds);
   for (const auto& [name, value] : member(from, "ratios").items()) {
-    TRY_ASSIGN(auto ratio, read_ratio(value, "selection.json"));
+    TRY_ASSIGN(auto ratio, read_ratio(value, kRecord));
     variant.ratios[name] = ratio;
   }
   if (!member(from, "modelled").is_null()) {
-    TRY_ASSIGN(auto modelled, read_times(member(from, "modelled"), "selection.json"));
+    TRY_ASSIGN(auto modelled, read_times(member(from, "modelled"), kRecord));
     variant.modelled = std::move(modelled);
   }
   for (const auto& [name, digest] : member(from, "programs").items()) {
     if (digest.is_string()) variant.programs[name] = digest.get<std::string>();
   }
-  Survivor out;
-  out.variant = std::move(variant);
   if (const json& score = member(from, "score"); score.is_number()) out.score = score;
-  out.name = text_of(from, "name");
+  out.reason = text_at(from, "reason");
+  out.name = text_at(from, "name");
   if (const json& count = member(from, "stagnant_rounds"); count.is_number_integer())
     out.stagnant_rounds = count;
   if (const json& island = member(from, "island"); island.is_number_integer()) out.island = island;
-  for (const json& id : member(from, "path")) {
-    if (id.is_string()) out.path.push_back(id);
+  for (const json& text : member(from, "path")) {
+    if (const auto id = VariantId::parse(text_or_empty(text))) out.path.push_back(*id);
   }
   return out;
+}
+
+Result<VariantId> read_id(const json& from, const char* key) {
+  const auto id = VariantId::parse(text_at(from, key));
+  if (!id) return bad_record("selection.json", fmt::format("'{}' is no variant's id", key));
+  return *id;
+}
+
+Result<Ranked> read_ranked(const json& from, std::optional<TimeKind> time_kind) {
+  Ranked out;
+  TRY_ASSIGN(auto id, read_id(from, "variant"));
+  out.variant.id = id;
+  out.variant.time_kind = time_kind;
+  if (const json& round = member(from, "round"); round.is_number_integer())
+    out.variant.round = round;
+  if (const json& score = member(from, "score"); score.is_number()) out.score = score;
+  TRY_ASSIGN(auto seconds, read_times(member(from, "per_case"), "selection.json"));
+  out.variant.seconds = std::move(seconds);
+  out.variant.is_confirmed = member(from, "confirmed") != false;
+  for (const json& step : member(from, "not_done"))
+    out.variant.not_done.push_back(text_or_empty(step));
+  if (!member(from, "same_as").is_null()) {
+    TRY_ASSIGN(auto same_as, read_id(from, "same_as"));
+    out.same_as = same_as;
+  }
+  if (const json& modelled = member(from, "modelled"); modelled.is_number())
+    out.modelled = modelled.get<double>();
+  out.variant.is_spot_check = member(from, "spot_check") == true;
+  return out;
+}
+
+Result<Evaluated> read_rejected(const json& from) {
+  Evaluated out;
+  TRY_ASSIGN(auto id, read_id(from, "variant"));
+  out.id = id;
+  TRY_ASSIGN(auto rejection, read_rejection(from));
+  out.rejection = std::move(rejection);
+  return out;
+}
+
+Result<Evaluated> read_ruled_out(const json& from) {
+  Evaluated out;
+  TRY_ASSIGN(auto id, read_id(from, "variant"));
+  out.id = id;
+  out.ruled_out = text_at(from, "reason");
+  return out;
+}
+
+// Reads the seed. A record without a seed is of a round whose scores are relative to no seed.
+Status read_seed(const json& from, Selection& out) {
+  out.is_relative = member(from, "verdict") == "ok";
+  out.seed.time_kind = out.time_kind;
+  if (from.is_null()) return {};
+  if (!out.is_relative) {
+    TRY_ASSIGN(auto seed, read_rejected(from));
+    out.seed = std::move(seed);
+    return {};
+  }
+  TRY_ASSIGN(auto id, read_id(from, "variant"));
+  out.seed.id = id;
+  TRY_ASSIGN(auto seconds, read_times(member(from, "per_case"), "selection.json"));
+  out.seed.seconds = std::move(seconds);
+  return {};
+}
+
+// Reads the next round's places. Each place is a survivor's number.
+Status read_places(const json& selection, Selection& out) {
+  for (const json& from : member(selection, "places")) {
+    const int number = from.is_number_integer() ? from.get<int>() : 0;
+    if (number < 1 || number > static_cast<int>(out.survivors.size()))
+      return bad_record("selection.json", "a place that is no survivor's");
+    out.places.push_back(number);
+  }
+  if (const json& made = member(selection, "lineages_made"); made.is_number_integer())
+    out.lineages_made = made;
+  return {};
+}
+
+// Reads the lists of variants that did not survive.
+Status read_others(const json& selection, Selection& out) {
+  for (const json& from : member(selection, "pruned")) {
+    TRY_ASSIGN(auto survivor, read_survivor(from, out.time_kind));
+    std::string reason = survivor.reason;
+    out.pruned.push_back({std::move(survivor), std::move(reason)});
+  }
+  for (const json& from : member(selection, "ranking")) {
+    TRY_ASSIGN(auto ranked, read_ranked(from, out.time_kind));
+    out.ranking.push_back(std::move(ranked));
+  }
+  for (const json& from : member(selection, "rejected")) {
+    TRY_ASSIGN(auto variant, read_rejected(from));
+    out.rejected.push_back(std::move(variant));
+  }
+  for (const json& from : member(selection, "ruled_out")) {
+    TRY_ASSIGN(auto variant, read_ruled_out(from));
+    out.ruled_out.push_back(std::move(variant));
+  }
+  return {};
 }
 
 using IsOf = bool (*)(const json&);
@@ -262,188 +331,33 @@ Status check_form(const json& value, const Form& form, const std::string& where)
   return {};
 }
 
-// Reads the next round's places. Each place is a survivor's number.
-Status read_places(const json& selection, PreviousSelection& out) {
-  for (const json& from : member(selection, "places")) {
-    const int number = from.is_number_integer() ? from.get<int>() : 0;
-    if (number < 1 || number > static_cast<int>(out.survivors.size()))
-      return bad_record("selection.json", "a place that is no survivor's");
-    out.places.push_back(number);
-  }
-  if (const json& made = member(selection, "lineages_made"); made.is_number_integer())
-    out.lineages_made = made;
-  return {};
-}
-
 }  // namespace
 
-Result<Evaluated> read_variant_core(const json& from, const char* id_key,
-                                    const std::string& record) {
-  Evaluated out;
-  out.id = text_of(from, id_key);
-  const json& round = member(from, "round");
-  if (out.id.empty() || !round.is_number_integer()) return bad_record(record, "no id or no round");
-  out.round = round.get<int>();
-  out.note = text_of(from, "note");
-  out.mutator = text_of(from, "mutator");
-  out.source = text_of(from, "source");
-  out.structure = text_of(from, "structure");
-  out.cell = text_of(from, "cell");
-  out.exchange = member(from, "exchange");
-  for (const json& parent : member(from, "parents")) {
-    if (parent.is_string()) out.parents.push_back(parent.get<std::string>());
-  }
-  TRY_ASSIGN(auto parameters, read_point(member(from, "parameters"), record));
-  out.parameters = std::move(parameters);
-  return out;
-}
-
-Result<Rejection> read_rejection(const json& from) {
-  Rejection out = {text_of(from, "step"), text_of(from, "case"), text_of(from, "kind"),
-                   text_of(from, "reason"), member(from, "evidence")};
-  if (out.step.empty() || out.kind.empty()) return external("no rejection");
-  return out;
-}
-
-json rejection_record(const Rejection& why) {
-  json out = {
-      {"step", why.step}, {"case", why.case_name}, {"kind", why.kind}, {"reason", why.reason}};
-  if (!why.evidence.is_null()) out["evidence"] = why.evidence;
-  return out;
-}
-
-Result<std::vector<CaseRecord>> read_cases(const json& spec) {
-  const json& cases = member(spec, "cases");
-  if (!cases.is_array() || cases.empty()) return bad_record("spec.json", "no cases");
-  std::vector<CaseRecord> out;
-  for (const json& from : cases) {
-    CaseRecord one;
-    one.judged.name = text_of(from, "name");
-    const json& weight = member(from, "weight");
-    if (one.judged.name.empty() || !weight.is_number())
-      return bad_record("spec.json", "a case without a name or a weight");
-    one.weight = weight.get<double>();
-    for (const json& step : member(spec, "excused")) {
-      if (step.is_string()) one.excused.push_back(step.get<std::string>());
-    }
-    for (const json& tag : member(from, "tags")) {
-      one.judged.is_bench = one.judged.is_bench || tag == "bench";
-      one.judged.is_check = one.judged.is_check || tag == "check";
-    }
-    out.push_back(one);
-  }
-  return out;
-}
-
-namespace {
-
-bool is_excused(const std::vector<CaseRecord>& cases, const std::string& step) {
-  return std::any_of(cases.begin(), cases.end(), [&](const CaseRecord& one) {
-    return std::find(one.excused.begin(), one.excused.end(), step) != one.excused.end();
-  });
-}
-
-// Orders the kinds of rejection of one variant; the lowest is reported. Accesses to foreign memory
-// come first, because they cause wrong values. A time-out says the least.
-int place_of(const std::string& kind) {
-  if (kind == "out-of-bounds") return 0;
-  if (kind == "race") return 1;
-  return kind == "timeout" ? 3 : 2;
-}
-
-bool says_more(const std::string& kind, const std::string& other) {
-  return place_of(kind) < place_of(other);
-}
-
-}  // namespace
-
-Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseRecord>& cases,
-                                 const LoadRecord& load, Judged judged_to) {
-  TRY_ASSIGN(auto read, read_variant_core(variant, "id", "variant.json"));
-  Evaluated out = std::move(read);
-  // A proposal that was not a kernel stays rejected, whatever was built in its place.
-  if (const json& problem = member(variant, "problem"); problem.is_object())
-    out.rejection = {
-        .step = "adopt", .kind = text_of(problem, "kind"), .reason = text_of(problem, "reason")};
-  const bool has_times = judged_to >= Judged::before_values;
-  std::optional<Rejection> not_modelled, not_reached;
-  std::vector<JudgedCase> judged;
-  judged.reserve(cases.size());
-  for (const CaseRecord& one : cases) judged.push_back(one.judged);
-  for (const auto& [step, case_name, file] : judging_reports(judged, judged_to)) {
-    TRY_ASSIGN(auto record, load(case_name, file));
-    std::string verdict = text_of(record, "verdict");
-    if (verdict == "ok") {
-      const json& program = device_program_of(record);
-      if (program.is_string()) out.programs[case_name] = program.get<std::string>();
-      const json& modelled = member(member(record, "modelled"), "seconds");
-      if (step == "analyze" && out.cell.empty()) out.cell = cell_of(record);
-      if (step == "analyze" && modelled.is_number() && modelled.get<double>() > 0)
-        out.modelled[case_name] = modelled.get<double>();
-      if (step != "time") continue;
-      if (auto status = take_time(record, case_name, out); !status) return status.error();
-    } else if (verdict == "rejected") {
-      // A program that the model cannot follow matters only if times are modelled.
-      const bool is_not_modelled = step == "analyze" && text_of(record, "kind") == "not_modelled";
-      auto& why = is_not_modelled ? not_modelled : out.rejection;
-      // A proposal that is not a kernel keeps that rejection, whatever its parent does.
-      const bool is_kept = why && why->step == "adopt";
-      if (!why || (!is_kept && says_more(text_of(record, "kind"), why->kind))) {
-        why = {step, case_name, text_of(record, "kind"), text_of(record, "reason"),
-               member(record, "evidence")};
-      }
-    } else if (verdict == "not_done") {
-      if (!is_excused(cases, step))
-        out.not_done.push_back(
-            fmt::format("{} {}: {}", step, case_name, text_of(record, "reason")));
-    } else if (verdict == "not_reached" && step == "values") {
-      // The variant is too slow to survive, or an earlier step says why.
-      out.is_confirmed = false;
-    } else if (verdict == "not_reached") {
-      if (!not_reached) {
-        not_reached = {.step = step,
-                       .case_name = case_name,
-                       .kind = "not_reached",
-                       .reason = "the step was not reached, and none before it says why"};
-      }
-    } else {
-      return bad_record(fmt::format("{} {} {}", out.id, case_name, file), "no verdict");
-    }
-  }
-  // Only the programs of timed cases are compared.
-  for (const CaseRecord& one : cases) {
-    if (!one.judged.is_bench) out.programs.erase(one.judged.name);
-  }
-  const bool needs_model = has_times && out.time_kind != "measured";
-  if (!out.rejection && needs_model) out.rejection = not_modelled;
-  if (!out.rejection) out.rejection = not_reached;
-  return out;
-}
-
-std::optional<std::string> problem_of_seed(const Evaluated& seed) {
-  if (const auto& why = seed.rejection) {
-    return fmt::format("{}: case '{}': {}: {}", why->step, why->case_name, why->kind, why->reason);
-  }
-  if (!seed.not_done.empty()) return "not done: " + seed.not_done.front();
-  return std::nullopt;
-}
-
-Result<PreviousSelection> read_selection(const json& selection) {
-  PreviousSelection out;
+Result<Selection> read_selection(const json& selection) {
+  Selection out;
   const json& round = member(selection, "round");
   const json& survivors = member(selection, "survivors");
-  if (!round.is_number_integer() || !survivors.is_array()) {
+  if (!round.is_number_integer() || !survivors.is_array())
     return bad_record("selection.json", "no round or no survivors");
-  }
   out.round = round.get<int>();
+  out.time_kind = parse_time_kind(text_at(selection, "time_kind"));
+  if (const json& resolution = member(selection, "resolution"); resolution.is_number())
+    out.resolution = resolution;
   for (const json& from : survivors) {
-    TRY_ASSIGN(auto survivor, read_survivor(from, text_of(selection, "time_kind")));
+    TRY_ASSIGN(auto survivor, read_survivor(from, out.time_kind));
     out.survivors.push_back(std::move(survivor));
   }
-  if (auto status = read_places(selection, out); !status) return status.error();
+  TRY(read_places(selection, out));
+  TRY(read_others(selection, out));
+  TRY(read_seed(member(selection, "seed"), out));
   TRY_ASSIGN(auto model, read_model(member(selection, "model")));
   out.model = model;
   return out;
+}
+
+json best_record(const Selection& selection) {
+  const json survivors = survivors_record(selection);
+  return survivors.empty() ? json() : survivors.front();
 }
 
 Status check_selection_form(const json& selection) {
@@ -483,10 +397,9 @@ json selection_record(const Selection& selection) {
   json survivors = survivors_record(selection);
   json rejected = json::array();
   for (const Evaluated& variant : selection.rejected) rejected.push_back(rejected_record(variant));
-  json best = survivors.empty() ? json() : survivors.front();
   json out = {
       {"round", selection.round},
-      {"time_kind", selection.time_kind},
+      {"time_kind", selection.time_kind ? to_string(*selection.time_kind) : kNoTime},
       {"resolution", selection.resolution},
       {"score_is",
        selection.is_relative
@@ -494,7 +407,7 @@ json selection_record(const Selection& selection) {
            : "1 / seconds: weighted geometric mean over the bench cases; the seed has no time"},
       {"survivors", survivors},
       {"places", selection.places},
-      {"best", best},
+      {"best", survivors.empty() ? json() : survivors.front()},
       {"ranking", ranking_record(selection)},
       {"rejected", rejected},
       {"seed", seed_record(selection)}};
@@ -502,21 +415,11 @@ json selection_record(const Selection& selection) {
     out["lineages_made"] = selection.lineages_made;
     out["pruned"] = pruned_record(selection);
   }
-  if (selection.time_kind == "measured") {
+  if (selection.time_kind == TimeKind::measured) {
     out["ruled_out"] = ruled_out_record(selection);
-    out["model"] = model_record(selection.model);
+    out["model"] = model_error_record(selection.model);
   }
   return out;
-}
-
-json variant_record(const std::string& id, int round, const std::vector<std::string>& parents,
-                    const std::string& mutator, const Point& parameters, const std::string& note) {
-  return {{"id", id},           {"round", round},           {"parents", parents},
-          {"mutator", mutator}, {"parameters", parameters}, {"note", note}};
-}
-
-json problem_record(const Problem& problem) {
-  return {{"kind", problem.kind}, {"reason", problem.reason}};
 }
 
 }  // namespace evolve::search

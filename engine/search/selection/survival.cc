@@ -17,7 +17,7 @@ std::vector<Survivor> Survival::best_of(const std::vector<Ranked*>& from, int co
   return contest_.best_of(from, static_cast<size_t>(count), from.size());
 }
 
-Ranked* Survival::ranked(const std::string& id) const {
+Ranked* Survival::ranked(VariantId id) const {
   auto found = std::find_if(candidates_.begin(), candidates_.end(),
                             [&](const Ranked* one) { return one->variant.id == id; });
   return found == candidates_.end() ? nullptr : *found;
@@ -26,13 +26,13 @@ Ranked* Survival::ranked(const std::string& id) const {
 void Survival::order_survivors() {
   auto& all = selection_.survivors;
   std::stable_sort(all.begin(), all.end(), [](const Survivor& a, const Survivor& b) {
-    return a.score != b.score ? a.score > b.score : is_earlier(a.variant.id, b.variant.id);
+    return a.score != b.score ? a.score > b.score : a.variant.id < b.variant.id;
   });
   std::vector<Ranked*> survivors;
   survivors.reserve(all.size());
   for (const Survivor& one : all) survivors.push_back(ranked(one.variant.id));
   if (survivors.empty()) return;
-  const std::string best = best_of(survivors, 1).front().variant.id;
+  const VariantId best = best_of(survivors, 1).front().variant.id;
   std::stable_partition(all.begin(), all.end(),
                         [&](const Survivor& one) { return one.variant.id == best; });
 }

@@ -36,7 +36,7 @@ class Survival {
   // Returns the best of a list; a tie goes to the earliest variant (contest.h).
   [[nodiscard]] std::vector<Survivor> best_of(const std::vector<Ranked*>& from, int count) const;
   // Returns the candidate with that id, or null.
-  [[nodiscard]] Ranked* ranked(const std::string& id) const;
+  [[nodiscard]] Ranked* ranked(VariantId id) const;
   [[nodiscard]] bool is_of_this_round(const Evaluated& variant) const {
     return variant.round == request_.round;
   }

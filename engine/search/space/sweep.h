@@ -9,12 +9,13 @@
 
 #include "engine/core/result.h"
 #include "engine/search/space/space.h"
+#include "engine/search/variant.h"
 
 namespace evolve::search {
 
 struct Parent {
-  std::string id;  // "v0003"
-  Point point;     // its values may be outside of the space
+  VariantId id;
+  Point point;  // its values may be outside of the space
 };
 
 // A variant that differs from the proposed ones only in its parameters.

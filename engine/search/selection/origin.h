@@ -1,0 +1,56 @@
+// Where a variant comes from: the part that variant.json, history.jsonl and selection.json have in
+// common.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/core/result.h"
+#include "engine/search/proposal/adoption.h"
+#include "engine/search/space/space.h"
+#include "engine/search/variant.h"
+
+namespace evolve::search {
+
+// What a language model was asked for a variant, and what it cost.
+struct ExchangeSummary {
+  std::string model;
+  std::string mode;                    // "rewrite"
+  double cost_usd = 0;                 // with the cost of the plan, if the model planned first
+  int64_t tokens = 0;                  // with the plan's
+  std::vector<std::string> learnings;  // what the model says that its variant teaches
+};
+
+// Reads a summary. Nullopt: `from` is no object. A member that is missing or of another type is
+// read as empty or 0.
+std::optional<ExchangeSummary> read_exchange_summary(const nlohmann::json& from);
+nlohmann::json exchange_summary_record(const ExchangeSummary& exchange);
+
+struct Origin {
+  VariantId id;
+  int round = 0;
+  std::string mutator;
+  std::vector<VariantId> parents;
+  Point parameters;
+  std::string note;
+  // SHA-256, which Python has, too: of the canonical source, and of that source without the values
+  // of its parameters. Sources with the same structure differ only in what a sweep changes.
+  std::string source;
+  std::string structure;
+  std::optional<ExchangeSummary> exchange;  // nullopt: no model was asked
+};
+
+// Reads the origin from a record that has the id under the key `id_key`. External error: there is
+// no id, no round or no parameters; the error names the record `record`.
+Result<Origin> read_origin(const nlohmann::json& from, const char* id_key,
+                           const std::string& record);
+
+// Returns a variant.json. It has no digests of the source, which is not canonical yet.
+nlohmann::json variant_record(const Origin& origin);
+// Returns the `problem` of a variant.json, for a proposal that is not a kernel.
+nlohmann::json problem_record(const Problem& problem);
+
+}  // namespace evolve::search
