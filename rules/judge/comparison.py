@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax
 import numpy as np
