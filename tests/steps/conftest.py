@@ -136,6 +136,7 @@ def lower(run_step: Run, tmp_path: Path) -> Callable[..., dict[str, Any]]:
     """
 
     def run(source: str | bytes, name: str = "k", imports: Sequence[str] = (), **flags: Any) -> dict[str, Any]:
+        flags = {"platform": "tpu", "device_kind": "TPU7x", **flags}
         (tmp_path / f"{name}.py").write_bytes(source if isinstance(source, bytes) else source.encode())
         (tmp_path / "signature.json").write_text(json.dumps({**SIGNATURE, "imports": list(imports)}))
         done = run_step(
@@ -143,8 +144,6 @@ def lower(run_step: Run, tmp_path: Path) -> Callable[..., dict[str, Any]]:
             source=f"{name}.py",
             entry="matmul",
             signature="signature.json",
-            platform="tpu",
-            device_kind="TPU7x",
             device_out=f"{name}.device",
             judge_out=f"{name}.judge",
             jaxpr_out=f"{name}.jaxpr",

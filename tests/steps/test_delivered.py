@@ -55,6 +55,16 @@ def test_what_was_judged_is_what_is_given_out(tmp_path: Path, capsys: pytest.Cap
     assert "'os'" in _told(tmp_path, file, capsys)["square"]
 
 
+def test_a_report_of_an_earlier_version_has_other_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = _judged(SEED, tmp_path)
+    path = file.parent / "square" / "lower.json"
+    report = json.loads(path.read_text())
+    programs = {"tpu": report["programs"]["device"], "cpu": report["programs"]["judge"]}
+    del report["target"]
+    path.write_text(json.dumps({**report, "programs": programs}))
+    assert _told(tmp_path, file, capsys) == {}
+
+
 def test_what_hangs_on_its_own_docstring_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # The judge replaces docstrings.
     assert "differs from the one" in _told(tmp_path, _judged(BY_DOCSTRING, tmp_path), capsys)["square"]

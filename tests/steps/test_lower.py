@@ -55,6 +55,15 @@ def test_the_report_names_programs_and_kernels(lower: Lower, tmp_path: Path) -> 
     assert "compile.py" not in dependencies
 
 
+def test_a_kernel_that_asks_for_the_chip_is_told_the_target_s(lower: Lower) -> None:
+    size = "BLOCK_M = 128 if chips.get_tpu_info().generation == 6 else 256"
+    asked = re.sub("BLOCK_M = .*", f"from jax.experimental.pallas import tpu as chips\\n{size}", SEED)
+    report = lower(re.sub("BLOCK_M = .*", "BLOCK_M = 128", SEED), "small")
+    assert report["target"] == {"platform": "tpu", "device_kind": "TPU7x"}
+    assert lower(asked, "v7x")["programs"] != report["programs"]
+    assert lower(asked, "v6e", device_kind="TPU v6 lite")["programs"] == report["programs"]
+
+
 def test_a_source_is_a_module_in_which_a_dataclass_finds_itself(lower: Lower) -> None:
     sizes = (
         "\n\nfrom dataclasses import dataclass\n\n@dataclass(frozen=True, slots=True)\nclass Sizes:\n    m: int = 1\n"
