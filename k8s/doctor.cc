@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "engine/core/json_read.h"
+
 namespace evolve::k8s {
 
 namespace {
@@ -18,19 +20,6 @@ using State = Finding::State;
 constexpr const char* kTpuLabel = "cloud.google.com/gke-tpu-accelerator";
 constexpr const char* kTopologyLabel = "cloud.google.com/gke-tpu-topology";
 constexpr const char* kTpu = "google.com/tpu";
-
-// Readers for a server's answer: a member that is missing, or has another type, reads as empty.
-json member(const json& object, const char* key) {
-  return object.is_object() && object.contains(key) ? object[key] : json();
-}
-std::string text(const json& object, const char* key) {
-  const json value = member(object, key);
-  return value.is_string() ? value.get<std::string>() : "";
-}
-json items(const json& list) {
-  const json value = member(list, "items");
-  return value.is_array() ? value : json::array();
-}
 
 class Doctor {
  public:
@@ -73,7 +62,7 @@ class Doctor {
       return false;
     }
     add(State::good, "reachable",
-        fmt::format("Kubernetes {} at {}", text(answer->body, "gitVersion"), access_.server));
+        fmt::format("Kubernetes {} at {}", text_at(answer->body, "gitVersion"), access_.server));
     return true;
   }
 
@@ -86,7 +75,7 @@ class Doctor {
       return;
     }
     const json user = member(member(answer->body, "status"), "userInfo");
-    add(State::good, "known", fmt::format("as {}", text(user, "username")));
+    add(State::good, "known", fmt::format("as {}", text_at(user, "username")));
   }
 
   bool look_at_namespace() {
@@ -145,16 +134,16 @@ class Doctor {
   void look_at_quotas() {
     auto quotas = ask("quota", fmt::format("/api/v1/namespaces/{}/resourcequotas", access_.space));
     if (!quotas) return;
-    for (const json& quota : items(*quotas)) {
+    for (const json& quota : list_at(*quotas, "items")) {
       const json hard = member(member(quota, "status"), "hard");
       const json used = member(member(quota, "status"), "used");
       std::vector<std::string> words;
       for (const auto& [resource, limit] : hard.items()) {
-        words.push_back(fmt::format("{} of {} {}", text(used, resource.c_str()),
+        words.push_back(fmt::format("{} of {} {}", text_at(used, resource),
                                     limit.is_string() ? limit.get<std::string>() : "?", resource));
       }
       add(State::notice, "quota",
-          fmt::format("'{}': used are {}", text(member(quota, "metadata"), "name"),
+          fmt::format("'{}': used are {}", text_at(member(quota, "metadata"), "name"),
                       fmt::join(words, ", ")));
     }
   }
@@ -165,13 +154,13 @@ class Doctor {
       add(State::good, "queueing", "no Kueue: Jobs go to the scheduler as they come");
       return;
     }
-    const std::string version = text(member(group->body, "preferredVersion"), "version");
+    const std::string version = text_at(member(group->body, "preferredVersion"), "version");
     auto queues = ask("queueing", fmt::format("/apis/kueue.x-k8s.io/{}/namespaces/{}/localqueues",
                                               version, access_.space));
     if (!queues) return;
     std::vector<std::string> names;
-    for (const json& queue : items(*queues)) {
-      names.push_back(text(member(queue, "metadata"), "name"));
+    for (const json& queue : list_at(*queues, "items")) {
+      names.push_back(text_at(member(queue, "metadata"), "name"));
     }
     if (names.empty()) {
       add(State::missing, "queueing",
@@ -190,7 +179,7 @@ class Doctor {
   static bool is_usable(const json& node) {
     if (member(member(node, "spec"), "unschedulable") == true) return false;
     for (const json& condition : member(member(node, "status"), "conditions")) {
-      if (text(condition, "type") == "Ready") return text(condition, "status") == "True";
+      if (text_at(condition, "type") == "Ready") return text_at(condition, "status") == "True";
     }
     return false;
   }
@@ -200,13 +189,13 @@ class Doctor {
     if (!nodes) return;
     std::map<std::string, NodeKind> kinds;
     NodeKind others;
-    for (const json& node : items(*nodes)) {
+    for (const json& node : list_at(*nodes, "items")) {
       const json labels = member(member(node, "metadata"), "labels");
-      const std::string tpu = text(labels, kTpuLabel);
-      const std::string name = fmt::format("{} {}", tpu, text(labels, kTopologyLabel));
+      const std::string tpu = text_at(labels, kTpuLabel);
+      const std::string name = fmt::format("{} {}", tpu, text_at(labels, kTopologyLabel));
       NodeKind& kind = tpu.empty() ? others : kinds[name];
       ++(is_usable(node) ? kind.ready : kind.away);
-      const std::string chips = text(member(member(node, "status"), "allocatable"), kTpu);
+      const std::string chips = text_at(member(member(node, "status"), "allocatable"), kTpu);
       if (is_usable(node)) kind.chips += std::strtoll(chips.c_str(), nullptr, 10);
     }
     for (const auto& [name, kind] : kinds) {

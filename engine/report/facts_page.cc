@@ -17,7 +17,7 @@ namespace {
 constexpr double kWidth = 1000;   // of a drawing, in its own units
 constexpr size_t kColumns = 250;  // of a heat map
 // A module with less of the time is only in the table.
-constexpr double kLeastShare = 0.02;
+constexpr double kLeastDrawn = 0.02;
 
 constexpr const char* kHead = R"(<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -333,7 +333,7 @@ std::string facts_page(const ir::Facts& facts, const ir::ProgramRun& run, const 
   for (size_t i = 0; i < run.kernels.size(); ++i) {
     const ir::KernelRun& kernel = run.kernels[i];
     bool has_text = !kernel.schedule.bundles.empty();
-    if (!has_text || kernel.all_cycles() < kLeastShare * whole) continue;
+    if (!has_text || kernel.all_cycles() < kLeastDrawn * whole) continue;
     page += fmt::format("<h2>{}</h2>\n", escaped_markup(kernel.name)) + timeline(kernel, device) +
             heat_map(kernel) + traffic_table(facts.kernels[i]) +
             memory_map(facts.kernels[i], kernel.schedule.bundles.size()) +
