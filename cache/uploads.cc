@@ -10,8 +10,8 @@ namespace evolve::cache {
 
 namespace {
 
-constexpr size_t kAtOnce = 32;
-constexpr int kOk = 200, kTooLarge = 413;
+constexpr size_t kUploadsAtOnce = 32;
+constexpr int kStored = 200, kTooLarge = 413;
 
 }  // namespace
 
@@ -53,7 +53,7 @@ void Uploads::run() {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [this] { return is_ending_ || !offered_.empty(); });
       if (is_ending_) return;
-      const size_t count = std::min(offered_.size(), kAtOnce);
+      const size_t count = std::min(offered_.size(), kUploadsAtOnce);
       const auto end = offered_.begin() + static_cast<std::ptrdiff_t>(count);
       batch.assign(std::make_move_iterator(offered_.begin()), std::make_move_iterator(end));
       offered_.erase(offered_.begin(), end);
@@ -135,7 +135,7 @@ std::vector<Uploads::Blob> Uploads::absent(const std::vector<RemoteEntry>& entri
   }
   auto answers = http_.perform(requests);
   for (size_t i = 0; i < asked.size(); ++i) {
-    if (answers[i].status == kOk) {
+    if (answers[i].status == kStored) {
       there_.insert(asked[i].sha256);
       continue;
     }
