@@ -277,7 +277,7 @@ TEST_CASE("the excerpt of a spec's error shows the line") {
 }
 
 TEST_CASE("cases are validated") {
-  CHECK(error("name: ragged", "name: square") == "s.yaml:12:13: case 'square' is there twice");
+  CHECK(error("name: ragged", "name: square") == "s.yaml:12:13: case 'square' appears twice");
   CHECK(error("name: ragged", "name: ../up") ==
         "s.yaml:12:13: case '../up': a name may have letters, digits, '_' and '-' only");
   CHECK(error("N: 70, ", "") == "s.yaml:12:21: case 'ragged' has no dimension 'N'");
@@ -367,7 +367,7 @@ TEST_CASE("names that become paths or code are safe") {
   CHECK(error("name: matmul", "name: a/b") ==
         "s.yaml:1:7: name: 'a/b' may have letters, digits, '_' and '-' only");
   CHECK(error("entry: matmul", "entry: 2x") == "s.yaml:3:8: entry: '2x' is not a Python name");
-  CHECK(error("[M, N, K]", "[M, N, N]") == "s.yaml:4:20: dimension 'N' is there twice");
+  CHECK(error("[M, N, K]", "[M, N, N]") == "s.yaml:4:20: dimension 'N' appears twice");
   CHECK(error("  x: {", "  x y: {") == "s.yaml:6:3: inputs: 'x y' is not a Python name");
 }
 
