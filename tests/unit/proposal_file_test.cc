@@ -112,7 +112,8 @@ TEST_CASE("the parents of a proposal are older than it", "[proposal]") {
   CHECK(kind_of({}).empty());
   CHECK(kind_of({"v0000", "v0004"}).empty());
   CHECK(kind_of(std::vector<std::string>(8, "v0001")).empty());
-  CHECK(kind_of(std::vector<std::string>(9, "v0001")) == "bad-parents: 9 parents, allowed are 8");
+  CHECK(kind_of(std::vector<std::string>(9, "v0001")) ==
+        "bad-parents: 9 parents, at most 8 are allowed");
   for (const char* id : {"v0005", "v0006", "v0009", "v99999999"}) {
     CHECK(kind_of({"v0001", id}) ==
           fmt::format("bad-parents: parent '{}': it is of no round before this one", id));
