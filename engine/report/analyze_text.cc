@@ -104,12 +104,12 @@ std::string lines_text(const json& kernel, const json& facts) {
     double seconds = line["seconds"].get<double>() * kernel["times"].get<double>();
     auto file = line["file"].get<std::string>();
     std::string place = file.empty()
-                            ? "no line of it, and waits for DMAs"
+                            ? "no source line, and waits for DMAs"
                             : fmt::format("{}:{}", short_source(file), line["line"].dump());
     text += fmt::format("  {:>9} {:>5}  {}\n", duration(seconds),
                         percent(seconds / facts["seconds"].get<double>()), place);
   }
-  return text.empty() ? text : "\nat which lines of its source\n" + text;
+  return text.empty() ? text : "\nby source line\n" + text;
 }
 
 // "0x12 to 0x3f, 64 times"
@@ -151,7 +151,7 @@ std::string sections_text(const json& facts) {
                         percent(seconds / facts["seconds"].get<double>()),
                         place_words(section) + ": " + section_words(section));
   }
-  return fmt::format("\nin which bundles of {}\n{}", (*largest)["name"].get<std::string>(), text) +
+  return fmt::format("\nby bundles of {}\n{}", (*largest)["name"].get<std::string>(), text) +
          lines_text(*largest, facts);
 }
 
@@ -175,15 +175,16 @@ std::string memory_text(const json& facts) {
   std::string text;
   for (const auto& [space, use] : spaces) {
     std::string of = space == "vmem" ? " of " + megabytes(facts["vmem"]["capacity_bytes"]) : "";
-    std::string spilled = use["spilled_bytes"] == 0 ? ""
-                                                    : fmt::format(", {} of it spilled registers",
-                                                                  size_words(use["spilled_bytes"]));
+    std::string spilled =
+        use["spilled_bytes"] == 0
+            ? ""
+            : fmt::format(", {} of it for spilled registers", size_words(use["spilled_bytes"]));
     text +=
         fmt::format("  {:>10}  {}{}{}\n", size_words(use["peak_live_bytes"]), space, of, spilled);
   }
   return text.empty()
              ? text
-             : fmt::format("\nmemory of {}\n{}", (*largest)["name"].get<std::string>(), text);
+             : fmt::format("\nmemory used by {}\n{}", (*largest)["name"].get<std::string>(), text);
 }
 
 // "268.4 MB  operand 0, input bf16[4096,4096]: 8 times its size, in 512 transfers, waited for 3 us"
@@ -213,7 +214,7 @@ std::string traffic_text(const json& facts) {
     if (is_moved && !one["operand"].is_null()) text += transfers_line(one);
   }
   return text.empty() ? text
-                      : fmt::format("\nmoved by a run of {}\n{}",
+                      : fmt::format("\nmoved by one run of {}\n{}",
                                     (*largest)["name"].get<std::string>(), text);
 }
 
@@ -221,7 +222,7 @@ std::string traffic_text(const json& facts) {
 std::string speedup_words(double before, double after, bool is_tie) {
   const std::string words = after < before ? fmt::format("{:.2f}x faster", before / after)
                                            : fmt::format("{:.2f}x slower", after / before);
-  return is_tie ? fmt::format("a tie, {:.1f} % apart: nearer than the model can order",
+  return is_tie ? fmt::format("a tie, {:.1f} % apart: too close for the model to order",
                               100 * std::fabs(after / before - 1))
                 : words;
 }
@@ -269,7 +270,7 @@ std::string facts_text(const json& facts) {
                         window["operand"].get<std::string>(), window["window"].get<std::string>(),
                         window["buffers"].get<uint64_t>());
   if (facts.contains("on_data")) {
-    text += fmt::format("on data     from {} to {}; the dearer side counts\n",
+    text += fmt::format("on data     from {} to {}; the slower branch counts\n",
                         duration(modelled["cheaper_seconds"]), duration(modelled["seconds"]));
     for (const json& one : facts["on_data"])
       text += fmt::format("            {}: {}\n", one["kernel"].get<std::string>(),
@@ -279,12 +280,12 @@ std::string facts_text(const json& facts) {
     text += fmt::format("not read    {}\n", plain_line(reason.get<std::string>()));
   if (!facts["estimated"].empty())
     text += fmt::format(
-        "estimated   {} of XLA's modules by the bytes they move and their products (--json says "
-        "why)\n",
+        "estimated   {} of XLA's modules, from their bytes and products (--json has the reasons)\n",
         facts["estimated"].size());
   if (!facts["not_modelled"].empty())
-    text += fmt::format("left out    {} of XLA's modules around the kernels (--json says why)\n",
-                        facts["not_modelled"].size());
+    text +=
+        fmt::format("left out    {} of XLA's modules around the kernels (--json has the reasons)\n",
+                    facts["not_modelled"].size());
   return text;
 }
 
@@ -319,7 +320,7 @@ std::string comparison_text(const json& comparison) {
     lines += fmt::format("  {:>12.0f} → {:<12.0f} {}: {}\n", count["values"][0].get<double>(),
                          count["values"][1].get<double>(), count["unit"].get<std::string>(),
                          count["what"].get<std::string>());
-  return lines.empty() ? text : text + "\nwhat else changed\n" + lines;
+  return lines.empty() ? text : text + "\nother changes\n" + lines;
 }
 
 }  // namespace evolve

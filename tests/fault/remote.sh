@@ -73,18 +73,18 @@ warns "stopped mid-build" 1 "remote cache: .*/ac/.*: not used again in this buil
 builds "stopped, again" 0 0
 machine unreachable
 builds "no server" "$STEPS" "$STEPS" --remote-cache "$REMOTE"
-warns "no server" 1 "onnect.*: not asked again"
+warns "no server" 1 "onnect.*: not used again"
 
 rm -rf "$PROJECT/store" && cp -r "$PROJECT/whole" "$PROJECT/store"
 serve "limit_rate 20;"
 machine slow
 builds "a slow server" "$STEPS" "$STEPS" --remote-cache "$REMOTE" --remote-timeout 1
-warns "a slow server" 1 "not asked again"
+warns "a slow server" 1 "not used again"
 for status in 403 500 302; do
   serve "return $status http://127.0.0.1:1/;"
   machine "status$status"
   builds "HTTP status $status" "$STEPS" "$STEPS" --remote-cache "$REMOTE" --remote-write
-  warns "HTTP status $status" 1 "HTTP status $status: not asked again in this build; $STEPS results"
+  warns "HTTP status $status" 1 "HTTP status $status: not used again in this build; $STEPS results"
 done
 serve "limit_except GET HEAD { deny all; }"
 machine refused
@@ -168,7 +168,7 @@ LIAR=$!
 until [ -s "$PROJECT/liar" ]; do :; done
 machine cut
 builds "an answer that breaks off" "$STEPS" "$STEPS" --remote-cache "http://127.0.0.1:$(cat "$PROJECT/liar")"
-warns "an answer that breaks off" 1 "not asked again"
+warns "an answer that breaks off" 1 "not used again"
 kill $LIAR
 
 # A user's name and password, from the environment.
@@ -278,11 +278,11 @@ serve 'if ($http_metadata_flavor != Google) { return 403; } return 200 "{\"acces
 METADATA=$REMOTE
 machine account
 account "a token, and no bucket" "$STEPS" "$STEPS"
-warns "a token, and no bucket" 1 "GET https://storage.googleapis.com/storage/v1/b/machines/o/team%2Fac%2F.*onnect.*: not asked again"
+warns "a token, and no bucket" 1 "GET https://storage.googleapis.com/storage/v1/b/machines/o/team%2Fac%2F.*onnect.*: not used again"
 [ "$(grep -c 'service-accounts/default/token.* 200 ' "$PROJECT/nginx/access.log")" -eq 1 ] || fail "a token: $(cat "$PROJECT/nginx/access.log")"
 grep -rq planted .evolve said && fail "a token was recorded"
 serve "return 404;"
 machine nobody
 account "no token" "$STEPS" "$STEPS"
-warns "no token" 1 "no credential is set, and $METADATA/.*: HTTP status 404: not asked again"
+warns "no token" 1 "no credential is set, and $METADATA/.*: HTTP status 404: not used again"
 finish $((CASES + 5))
