@@ -459,8 +459,8 @@ Result<LearnRule> read_learn_rule(const json& selection, const json& spec, doubl
   const json& verdict = member(member(selection, "seed"), "verdict");
   const json& kernel = member(spec, "name");
   if (!round.is_number_integer() || !kind.is_string() || !resolution.is_number())
-    return external("no selection.json");
-  if (!kernel.is_string()) return external("no spec.json");
+    return external("not a selection.json");
+  if (!kernel.is_string()) return external("not a spec.json");
   return LearnRule{effect, round.get<int>(), kernel, kind, resolution, verdict == "ok"};
 }
 

@@ -18,7 +18,8 @@ Result<std::vector<std::string>> read_parents(std::string_view text) {
   while (true) {
     const size_t comma = text.find(',');
     const std::string_view id = without_blanks(text.substr(0, comma));
-    if (!variant_number(id)) return bad_input(fmt::format("parents: '{}' is no variant's id", id));
+    if (!variant_number(id))
+      return bad_input(fmt::format("parents: '{}' is not the id of a variant", id));
     out.emplace_back(id);
     if (comma == std::string_view::npos) return out;
     text.remove_prefix(comma + 1);
@@ -64,13 +65,14 @@ std::string proposal_text(const ProposalFile& proposal) {
 std::optional<Problem> parents_problem(const std::vector<std::string>& parents, int first) {
   constexpr const char* kKind = "bad-parents";
   if (parents.size() > kMostParents)
-    return Problem{kKind, fmt::format("{} parents, allowed are {}", parents.size(), kMostParents)};
+    return Problem{kKind,
+                   fmt::format("{} parents, at most {} are allowed", parents.size(), kMostParents)};
   for (const std::string& id : parents) {
     const auto number = variant_number(id);
     if (!number || variant_id(*number) != id)
-      return Problem{kKind, fmt::format("parent '{}': no variant is called so", id)};
+      return Problem{kKind, fmt::format("parent '{}': no such variant", id)};
     if (*number >= first)
-      return Problem{kKind, fmt::format("parent '{}': it is of no round before this one", id)};
+      return Problem{kKind, fmt::format("parent '{}': not a variant of an earlier round", id)};
   }
   return std::nullopt;
 }
@@ -79,7 +81,7 @@ Result<Adoption> adopt_proposal(const ProposalFile& proposal, std::string_view c
                                 const AdoptionContext& context) {
   if (proposal.passed) {
     const std::string& why = *proposal.passed;
-    return adopt({{}, Problem{"passed", why.empty() ? "nothing was proposed" : why}}, context);
+    return adopt({{}, Problem{"passed", why.empty() ? "no kernel was proposed" : why}}, context);
   }
   TRY_ASSIGN(auto parent, pieces_of(context.parent));
   auto checked = adopt(block_of(std::string(canonical), parent), context);

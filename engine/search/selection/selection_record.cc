@@ -28,7 +28,7 @@ Result<Point> read_point(const json& from, const std::string& record) {
   Point point;
   for (const auto& [name, value] : from.items()) {
     if (!value.is_number_integer())
-      return bad_record(record, fmt::format("'{}' is no whole number", name));
+      return bad_record(record, fmt::format("'{}' is not a whole number", name));
     point[name] = value.get<int64_t>();
   }
   return point;
@@ -36,10 +36,10 @@ Result<Point> read_point(const json& from, const std::string& record) {
 
 Result<std::map<std::string, double>> read_times(const json& from, const std::string& record) {
   std::map<std::string, double> out;
-  if (!from.is_object()) return bad_record(record, "no times");
+  if (!from.is_object()) return bad_record(record, "the times are missing");
   for (const auto& [name, value] : from.items()) {
     if (!value.is_number())
-      return bad_record(record, fmt::format("the time of '{}' is no number", name));
+      return bad_record(record, fmt::format("the time of '{}' is not a number", name));
     out[name] = value.get<double>();
   }
   return out;
@@ -53,7 +53,7 @@ Status take_time(const json& record, const std::string& case_name, Evaluated& ou
       seconds.is_number() && seconds.get<double>() > 0 && std::isfinite(seconds.get<double>());
   if (!is_sound || (kind != "modelled" && kind != "measured")) {
     return bad_record(fmt::format("{} {} time.json", out.id, case_name),
-                      "no seconds above 0, or no kind");
+                      "the seconds or the kind is missing or invalid");
   }
   if (!out.time_kind.empty() && out.time_kind != kind) {
     return bad_input(fmt::format("{} and {} times are never ranked together: '{}' has both",
@@ -185,13 +185,13 @@ Result<ModelError> read_model(const json& from) {
                                    {"wrong", &out.wrong}}) {
     const json& value = member(from, key);
     if (!value.is_number_unsigned())
-      return bad_record("selection.json", fmt::format("model.{} is no count", key));
+      return bad_record("selection.json", fmt::format("model.{} is not a count", key));
     *count = value.get<size_t>();
   }
   for (const auto& [key, number] : {std::pair("offset", &out.offset), {"error", &out.error}}) {
     const json& value = member(from, key);
     if (!value.is_number())
-      return bad_record("selection.json", fmt::format("model.{} is no number", key));
+      return bad_record("selection.json", fmt::format("model.{} is not a number", key));
     *number = value.get<double>();
   }
   return out;
@@ -253,11 +253,11 @@ bool is_object_or_null(const json& value) {
 using Form = std::map<std::string, IsOf>;
 
 Status check_form(const json& value, const Form& form, const std::string& where) {
-  if (!value.is_object()) return bad_record("selection", where + " is no object");
+  if (!value.is_object()) return bad_record("selection", where + " is not an object");
   for (const auto& [name, is_of] : form) {
     auto it = value.find(name);
     if (it != value.end() && !is_of(*it))
-      return bad_record("selection", fmt::format("'{}' of {} is not of its form", name, where));
+      return bad_record("selection", fmt::format("'{}' of {} has the wrong type", name, where));
   }
   return {};
 }
@@ -267,7 +267,7 @@ Status read_places(const json& selection, PreviousSelection& out) {
   for (const json& from : member(selection, "places")) {
     const int number = from.is_number_integer() ? from.get<int>() : 0;
     if (number < 1 || number > static_cast<int>(out.survivors.size()))
-      return bad_record("selection.json", "a place that is no survivor's");
+      return bad_record("selection.json", "a place does not belong to a survivor");
     out.places.push_back(number);
   }
   if (const json& made = member(selection, "lineages_made"); made.is_number_integer())
@@ -282,7 +282,8 @@ Result<Evaluated> read_variant_core(const json& from, const char* id_key,
   Evaluated out;
   out.id = text_of(from, id_key);
   const json& round = member(from, "round");
-  if (out.id.empty() || !round.is_number_integer()) return bad_record(record, "no id or no round");
+  if (out.id.empty() || !round.is_number_integer())
+    return bad_record(record, "the id or the round is missing");
   out.round = round.get<int>();
   out.note = text_of(from, "note");
   out.mutator = text_of(from, "mutator");
@@ -301,7 +302,7 @@ Result<Evaluated> read_variant_core(const json& from, const char* id_key,
 Result<Rejection> read_rejection(const json& from) {
   Rejection out = {text_of(from, "step"), text_of(from, "case"), text_of(from, "kind"),
                    text_of(from, "reason"), member(from, "evidence")};
-  if (out.step.empty() || out.kind.empty()) return external("no rejection");
+  if (out.step.empty() || out.kind.empty()) return external("the rejection is missing");
   return out;
 }
 
@@ -314,14 +315,14 @@ json rejection_record(const Rejection& why) {
 
 Result<std::vector<CaseRecord>> read_cases(const json& spec) {
   const json& cases = member(spec, "cases");
-  if (!cases.is_array() || cases.empty()) return bad_record("spec.json", "no cases");
+  if (!cases.is_array() || cases.empty()) return bad_record("spec.json", "the cases are missing");
   std::vector<CaseRecord> out;
   for (const json& from : cases) {
     CaseRecord one;
     one.judged.name = text_of(from, "name");
     const json& weight = member(from, "weight");
     if (one.judged.name.empty() || !weight.is_number())
-      return bad_record("spec.json", "a case without a name or a weight");
+      return bad_record("spec.json", "a case has no name or no weight");
     one.weight = weight.get<double>();
     for (const json& step : member(spec, "excused")) {
       if (step.is_string()) one.excused.push_back(step.get<std::string>());
@@ -407,7 +408,7 @@ Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseReco
                        {}};
       }
     } else {
-      return bad_record(fmt::format("{} {} {}", out.id, case_name, file), "no verdict");
+      return bad_record(fmt::format("{} {} {}", out.id, case_name, file), "the verdict is missing");
     }
   }
   // Only the programs of timed cases are compared.
@@ -433,7 +434,7 @@ Result<PreviousSelection> read_selection(const json& selection) {
   const json& round = member(selection, "round");
   const json& survivors = member(selection, "survivors");
   if (!round.is_number_integer() || !survivors.is_array()) {
-    return bad_record("selection.json", "no round or no survivors");
+    return bad_record("selection.json", "the round or the survivors are missing");
   }
   out.round = round.get<int>();
   for (const json& from : survivors) {
