@@ -113,14 +113,14 @@ for path in map(pathlib.Path, sys.argv[1:]):
     path.write_bytes(data)' "$@"; }
 cut_all() { for file in "$@"; do truncate -s -1 "$file"; done; }
 shift_all() { local previous=$1 file; for file in "${@:2}"; do cp "$file" "$previous"; previous=$file; done; }
-damaged "wrong blobs" "/cas/.*is not what its name says: rejected, like 39 more" eval 'flip_all cas/*'
-damaged "short blobs" "/cas/.*is not what its name says: rejected" eval 'cut_all cas/*'
-damaged "empty blobs" "/cas/.*is not what its name says: rejected" eval 'truncate -s 0 cas/*'
-damaged "long blobs" "/cas/.*has more than .* bytes: rejected" eval 'for f in cas/*; do echo more >>$f; done'
+damaged "wrong blobs" "/cas/.*does not match its digest: rejected, like 39 more" eval 'flip_all cas/*'
+damaged "short blobs" "/cas/.*does not match its digest: rejected" eval 'cut_all cas/*'
+damaged "empty blobs" "/cas/.*does not match its digest: rejected" eval 'truncate -s 0 cas/*'
+damaged "long blobs" "/cas/.*is larger than .* bytes: rejected" eval 'for f in cas/*; do echo more >>$f; done'
 damaged "exchanged blobs" "rejected" eval 'shift_all cas/*'
-damaged "exchanged entries" "/ac/.*is the entry of another key: rejected" eval 'shift_all ac/*'
-damaged "short entries" "/ac/.*is no entry of ours: rejected" eval 'cut_all ac/*'
-damaged "entries that are none" "/ac/.*is no entry of ours: rejected" eval 'for f in ac/*; do echo "<html>not found</html>" >$f; done'
+damaged "exchanged entries" "/ac/.*is the entry of a different key: rejected" eval 'shift_all ac/*'
+damaged "short entries" "/ac/.*is not an entry of this cache: rejected" eval 'cut_all ac/*'
+damaged "entries that are none" "/ac/.*is not an entry of this cache: rejected" eval 'for f in ac/*; do echo "<html>not found</html>" >$f; done'
 
 # Inputs that a run discovered elsewhere and that cannot exist here: the edge's own output, a pipe, a device, a name
 # that is too long.
@@ -250,11 +250,11 @@ warns "a bucket, another prefix" 0
 rm -rf "$PROJECT/whole" && cp -a "$PROJECT/store" "$PROJECT/whole"
 # The server's own metadata of an object stays as it is.
 objects() { GLOBIGNORE='*.metadata'; cd machines/team && eval "$1"; }
-damaged "a bucket, wrong objects" "team%2Fcas%2F.*is not what its name says: rejected, like 39 more" objects 'flip_all cas/*'
-damaged "a bucket, short objects" "team%2Fcas%2F.*is not what its name says: rejected" objects 'cut_all cas/*'
-damaged "a bucket, long objects" "team%2Fcas%2F.*has more than .* bytes: rejected" objects 'for f in cas/*; do echo more >>$f; done'
-damaged "a bucket, exchanged entries" "team%2Fac%2F.*is the entry of another key: rejected" objects 'shift_all ac/*'
-damaged "a bucket, short entries" "team%2Fac%2F.*is no entry of ours: rejected" objects 'cut_all ac/*'
+damaged "a bucket, wrong objects" "team%2Fcas%2F.*does not match its digest: rejected, like 39 more" objects 'flip_all cas/*'
+damaged "a bucket, short objects" "team%2Fcas%2F.*does not match its digest: rejected" objects 'cut_all cas/*'
+damaged "a bucket, long objects" "team%2Fcas%2F.*is larger than .* bytes: rejected" objects 'for f in cas/*; do echo more >>$f; done'
+damaged "a bucket, exchanged entries" "team%2Fac%2F.*is the entry of a different key: rejected" objects 'shift_all ac/*'
+damaged "a bucket, short entries" "team%2Fac%2F.*is not an entry of this cache: rejected" objects 'cut_all ac/*'
 rm -rf "$PROJECT/store" && cp -a "$PROJECT/whole" "$PROJECT/store" && rm "$PROJECT"/store/machines/team/cas/*
 machine bucket-evicted
 builds "a bucket, objects evicted" "$STEPS" "$STEPS" --remote-cache "$REMOTE" --remote-write

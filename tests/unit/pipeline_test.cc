@@ -382,7 +382,7 @@ TEST_CASE("a cluster's pools say which steps nodes run, each in one pool") {
   };
   CHECK(error("tpu: { steps: [measure], template: t }").empty());
   CHECK(error("tpu: { steps: [measure] }").find("template") != std::string::npos);
-  CHECK(error("tpu: { steps: [secret], template: t }").find("'secret' is no step") !=
+  CHECK(error("tpu: { steps: [secret], template: t }").find("nodes cannot run 'secret'") !=
         std::string::npos);
   CHECK(error("a: { steps: [check], template: t }, b: { steps: [check], template: t }")
             .find("'check' already belongs to the pool 'a'") != std::string::npos);
