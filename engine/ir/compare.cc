@@ -240,8 +240,8 @@ Result<json> compare_facts(const json& before, const json& after) {
                 {"sections", sections(before, after)},
                 {"counts", counts(before, after)}};
   } catch (const json::exception& error) {
-    return bad_input(fmt::format("facts are not of the known form: {}", error.what()), "",
-                     "'evolve analyze --json' writes them anew");
+    return bad_input(fmt::format("the facts have an unknown form: {}", error.what()), "",
+                     "'evolve analyze --json' writes the facts again");
   }
 }
 

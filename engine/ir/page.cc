@@ -299,7 +299,7 @@ std::string traffic_table(const json& kernel) {
 
 std::string memory_section(const json& vmem) {
   if (vmem["allocated_bytes"].is_null())
-    return "<h2>VMEM</h2>\n<p>The compiler's report is not there.</p>\n";
+    return "<h2>VMEM</h2>\n<p>The compiler's report is missing.</p>\n";
   std::string rows;
   for (const json& window : vmem["windows"])
     rows += fmt::format(

@@ -69,7 +69,7 @@ Status add_llo(json& facts, const std::string& module, const Fingerprint* finger
                                              fingerprint->allocations == pass.allocations.size());
   if (!is_whole)
     return bad_input(fmt::format(
-        "{}: it has {} instructions and {} allocations, by its fingerprint {} and {}", name,
+        "{}: has {} instructions and {} allocations, but its fingerprint says {} and {}", name,
         pass.count, pass.allocations.size(), fingerprint->instructions, fingerprint->allocations));
   std::string schedule_name = module + "/packed-bundles-post-ra.txt";
   const std::string* schedule = find_dump(dumps, schedule_name);

@@ -153,7 +153,7 @@ Result<StopRule> StopRule::parse(std::string_view text) {
     }
     out.any_of_.back().push_back(std::move(condition));
     if (word.empty() && reader.take_end()) return out;
-    if (!is_joint(word)) return reader.wrong("'and' or 'or' was expected");
+    if (!is_joint(word)) return reader.wrong("expected 'and' or 'or'");
     if (word == "or") out.any_of_.emplace_back();
   }
 }

@@ -181,4 +181,4 @@ def test_a_measured_time_below_the_roofline_is_suspicious(tmp_path: Path) -> Non
     # No roofline of a processor is known, and the report says so.
     time = _measured(tmp_path, "cpu: AMD EPYC 9B45", 0.2)
     assert time["verdict"] == "ok"
-    assert time["floor"]["of"].startswith("no roofline of this device is known")
+    assert time["floor"]["of"].startswith("the roofline of this device is unknown")

@@ -109,7 +109,7 @@ TEST_CASE("a seal tells where a file was changed") {
   bytes[70'000] = 'b';
   folder.write("sealed", bytes);
   CHECK(world::check_seal(path, "test-1").error().message ==
-        path + ": bytes 65536 to 131071 are not those that were sealed");
+        path + ": bytes 65536 to 131071 are damaged");
 }
 
 namespace {

@@ -273,15 +273,16 @@ TEST_CASE("a duplicate key names the first one") {
 TEST_CASE("broken YAML is an error with its place") {
   CHECK(error("kernel: { name: k\nbatch: 1\n").starts_with("p.yaml:2:6: broken YAML: "));
   CHECK(error("kernel:\n\tname: k\n") ==
-        "p.yaml:2:1: broken YAML: a tab indents the line; use blanks\n    2 |  name: k\n      | ^");
+        "p.yaml:2:1: broken YAML: the line is indented with a tab; use spaces\n    2 |  name: "
+        "k\n      | ^");
   CHECK(error("").starts_with("p.yaml:1:1: the file is empty\n"));
   CHECK(error("# only a comment\n").starts_with("p.yaml:1:1: the file is empty\n"));
   CHECK(error(kernel_line + "---\n" + kernel_line)
-            .starts_with("p.yaml:3:1: a second document ('---'); one is allowed\n"));
+            .starts_with("p.yaml:3:1: a second document ('---'); only one is allowed\n"));
   CHECK(error(kernel_line + "batch: *nowhere\n").starts_with("p.yaml:2:8: broken YAML: "));
   CHECK(error("? [a]\n: 1\n").starts_with("p.yaml:1:3: expected a name as key\n"));
   CHECK(error(std::string("kernel: \0", 9))
-            .starts_with("p.yaml:1:1: broken YAML: it holds a zero byte\n"));
+            .starts_with("p.yaml:1:1: broken YAML: contains a zero byte\n"));
   CHECK(error(std::string(5000, '[')).find("p.yaml:1:") == 0);
   CHECK(error(std::string(200, '[') + std::string(200, ']')).find("more than 100 levels") !=
         std::string::npos);

@@ -313,20 +313,20 @@ TEST_CASE("a kernel ends without an error: what it checks holds") {
 }
 
 TEST_CASE("garbage is refused with its line") {
-  CHECK(error_of("") == "toy:0: no bundles");
-  CHECK(error_of("hello\n") == "toy:1: no bundles");
-  CHECK(error_of("\n 0 : { %1 = sst\n") == "toy:2: a bundle without its '}'");
-  CHECK(error_of(" zz : {}\n") == "toy:1: a bundle without its address");
+  CHECK(error_of("") == "toy:0: the schedule has no bundles");
+  CHECK(error_of("hello\n") == "toy:1: the schedule has no bundles");
+  CHECK(error_of("\n 0 : { %1 = sst\n") == "toy:2: a bundle has no '}'");
+  CHECK(error_of(" zz : {}\n") == "toy:1: a bundle has no address");
   CHECK(error_of(" 0 : {} /* open\n") == "toy:1: a comment does not end");
   CHECK(error_of(" 0 : {} /* Start region 0 :: Start region 1 */\n 0x1 : {}\n") ==
-        "toy:2: it ends before region 0 does");
+        "toy:2: the schedule ends before region 0");
   CHECK(error_of(" 0 : {} /* Start region 0 */\n 0x1 : {} /* End region 1 :: End region 0 */\n")
             .empty());
-  CHECK(error_of(" 0 : {}\n 0 : {}\n") == "toy:2: bundle 0x0 where 0x1 is due");
-  CHECK(error_of(" 0 : {}\n 0x2 : {}\n") == "toy:2: bundle 0x2 where 0x1 is due");
-  CHECK(error_of(" 0 : { hello }\n") == "toy:1: no instruction: 'hello'");
+  CHECK(error_of(" 0 : {}\n 0 : {}\n") == "toy:2: bundle 0x0, expected 0x1");
+  CHECK(error_of(" 0 : {}\n 0x2 : {}\n") == "toy:2: bundle 0x2, expected 0x1");
+  CHECK(error_of(" 0 : { hello }\n") == "toy:1: not an instruction: 'hello'");
   CHECK(error_of(" 0 : { %2 = sbr.rel target bundleno = 77 (0x4d) }\n") ==
-        "toy:1: branch to bundle 0x4d, which is not there");
+        "toy:1: branch to bundle 0x4d, which does not exist");
   for (const char* text : {" 0 : { % = }\n", " 0 : { %s = smov }\n", " 0 : { = = = }\n",
                            " 0 : { %s1 = sadd.s32 ( }\n", " 0 : { %s1 = sld [[[ }\n",
                            " 0 : { %1 = dma.x [thread: }\n", " 0 : { %s1 = smov (!), }\n"}) {
