@@ -102,8 +102,8 @@ std::string modules_section(const json& facts) {
         time_words(kernel["seconds"].get<double>()), fine_percent(all / whole),
         escaped_markup(kernel["evidence"].get<std::string>()));
   }
-  for (auto [list, words] : {std::pair("estimated", "estimated by its bytes and products"),
-                             std::pair("not_modelled", "not in it")}) {
+  for (auto [list, words] : {std::pair("estimated", "estimated from its bytes and products"),
+                             std::pair("not_modelled", "not included")}) {
     for (const auto& [module, why] : facts[list].items())
       rows += fmt::format("<tr><td>{}</td><td colspan=\"4\" class=\"quiet\">{}: {}</td></tr>\n",
                           escaped_markup(module), words, escaped_markup(why.get<std::string>()));
@@ -133,10 +133,9 @@ std::string timeline(const KernelRun& kernel, const Device& device) {
     content += rectangle(kLeft + span.start * scale, static_cast<double>(kind) * kTrack + 3,
                          (span.end - span.start) * scale, kTrack - 6, kFill.at(kind), tip, 0.75);
   }
-  std::string note = run.spans_are_cut
-                         ? "<p class=\"quiet\">The first and the last of each kind; those between "
-                           "are left out.</p>\n"
-                         : "";
+  std::string note = run.spans_are_cut ? "<p class=\"quiet\">Shows the first and the last events "
+                                         "of each kind; the events between them are left out.</p>\n"
+                                       : "";
   return fmt::format("<h3>Timeline of one run, {}</h3>\n",
                      time_words(run.cycles / device.clock_hz)) +
          drawing(4 * kTrack, "timeline", content) + note;

@@ -117,7 +117,7 @@ def test_a_loop_counts_by_its_own_counter_alone(judge: Judge) -> None:
     assert sum(one["times"] for one in kernels) == 200 // 8
     facts = judge(CROSSED)
     assert (facts["verdict"], facts["kind"]) == ("rejected", "not_modelled")
-    assert "how often the loop 'while" in facts["reason"]
+    assert "the number of passes of the loop 'while" in facts["reason"]
     assert "its counter" in facts["reason"]
 
 
