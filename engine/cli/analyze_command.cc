@@ -141,7 +141,7 @@ Status run_analyze(const AnalyzeCommand& command, bool json_wanted) {
                      "", "name only traces, or only dumps");
   std::string option = traces.empty() ? option_of_traces(command.trace) : option_of_dumps(command);
   if (!option.empty())
-    return bad_input(fmt::format("{} is an option for {}, and {} is something else", option,
+    return bad_input(fmt::format("{} is an option for {}, but got {}", option,
                                  traces.empty() ? "traces" : "dumps", command.paths.front()));
   if (!traces.empty()) return analyze_traces(traces, command.trace, json_wanted);
   TRY_ASSIGN(auto all, facts_of(command, command.paths));

@@ -445,8 +445,7 @@ void add_build(CommandLine& line) {
                       "write the timeline to this file, in Chrome's trace format");
   command
       ->add_option("--check-determinism", build->check_times,
-                   "after the build, run every pure step this many times more, each time in a "
-                   "different environment")
+                   "then run every pure step this many times, in different environments")
       ->check(CLI::Range(1, 100));
   add_build_options(line, *command, *build);
   line.add_common(*command);

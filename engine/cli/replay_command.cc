@@ -34,7 +34,7 @@ void add_replay(CommandLine& line) {
                     "run the programs and commands that came with an imported round, unchanged");
   command
       ->add_option("--check-determinism", request->times,
-                   "run every pure step this many times, each time in a different environment")
+                   "run every pure step this many times, in different environments")
       ->check(CLI::Range(1, 100));
   command->add_option("--against", request->against,
                       "print the first step in which the record differs from this record");
