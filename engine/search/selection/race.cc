@@ -72,8 +72,8 @@ std::vector<RaceEntry> race(const std::vector<Runner>& runners, const std::vecto
     RaceEntry& entry = out[left[i]];
     entry.is_in = false;
     entry.reason = fmt::format(
-        "number {} of those left, and {} are measured again: {:.3f} of the "
-        "seed's time",
+        "rank {} of the remaining variants, but only {} are measured again: {:.3f} of the seed's "
+        "time",
         i + 1, finalists, std::exp(runners[left[i]].standing.mean));
   }
   return out;
