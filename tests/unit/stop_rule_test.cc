@@ -72,8 +72,7 @@ TEST_CASE("what is no rule is refused with its column") {
   CHECK(error("speedup inf") == "'speedup inf': column 9: speedup: expected a number above 0");
   CHECK(error("rounds 3 wall 2h") ==
         "'rounds 3 wall 2h': column 10: expected 'and' or 'or', got 'wall'");
-  CHECK(error("rounds 3 & wall 2h") ==
-        "'rounds 3 & wall 2h': column 10: expected 'and' or 'or'");
+  CHECK(error("rounds 3 & wall 2h") == "'rounds 3 & wall 2h': column 10: expected 'and' or 'or'");
   CHECK(error("rounds < 3") == "'rounds < 3': column 8: rounds: expected a number above 0");
 }
 
