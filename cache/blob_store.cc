@@ -50,7 +50,7 @@ Status FolderBlobStore::put_file(const std::string& path, const Digest& digest) 
   }
   TRY(files_.make_folders(blob.substr(0, blob.rfind('/'))));
   TRY_ASSIGN(auto placed, files_.place(path, blob, sharing_, digest));
-  if (!placed) return external(fmt::format("'{}' was changed while it was stored", path));
+  if (!placed) return external(fmt::format("'{}' changed while it was stored", path));
   return {};
 }
 

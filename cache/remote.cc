@@ -61,7 +61,7 @@ void RemoteCache::refuse(const std::string& what) {
 std::optional<std::string> RemoteCache::body_of(const HttpRequest& request,
                                                 HttpResponse& response) {
   if (response.status == kOk && response.is_too_long) {
-    refuse(fmt::format("{}: has more than {} bytes", request.url, request.most_bytes));
+    refuse(fmt::format("{}: is larger than {} bytes", request.url, request.most_bytes));
     return std::nullopt;
   }
   if (response.status == kOk) return std::move(response.body);
@@ -137,7 +137,7 @@ Status RemoteCache::take(const Wanted& blob, const std::string& url, const std::
   const bool is_it = found && found->file.bytes == blob.file.bytes &&
                      found->file.sha256 == blob.file.sha256 && found->digest == blob.digest;
   if (!is_it) {
-    refuse(url + ": is not what its name says");
+    refuse(url + ": does not match its digest");
     damaged_.insert(blob.file.sha256);
     return {};
   }

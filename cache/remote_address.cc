@@ -38,11 +38,11 @@ Result<RemoteAddress> RemoteAddress::parse(std::string text, std::string_view gc
   const size_t slash = std::min(after.find('/'), after.size());
   const bool is_web = text.starts_with("http://") || text.starts_with("https://");
   if ((!is_web && !text.starts_with(kBucket)) || slash == 0) {
-    return bad_input(fmt::format("{}: not an address", text), "",
-                     "as http://host:8080/cache, or gs://bucket/prefix");
+    return bad_input(fmt::format("{}: not a valid address", text), "",
+                     "use an address such as http://host:8080/cache, or gs://bucket/prefix");
   }
   if (after.substr(0, slash).find('@') != std::string_view::npos) {
-    return bad_input("a password does not belong into the address", "",
+    return bad_input("the address must not contain a password", "",
                      "set EVOLVE_REMOTE_CACHE_USER=name:password");
   }
   if (!is_web) {

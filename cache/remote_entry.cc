@@ -59,7 +59,7 @@ std::string encode_entry(const Digest& key, const RemoteEntry& entry) {
 
 std::optional<RemoteEntry> decode_entry(const Digest& key, const std::string& bytes,
                                         std::string& why) {
-  why = "is no entry of ours";
+  why = "is not an entry of this cache";
   auto message = decode_record(bytes);
   if (!message) return std::nullopt;
   RemoteEntry out;
@@ -67,7 +67,7 @@ std::optional<RemoteEntry> decode_entry(const Digest& key, const std::string& by
   const json record = json_or_null(message->text);
   if (!record.is_object() || record.value("format", json()) != kFormat) return std::nullopt;
   if (record.value("key", json()) != key.hex()) {
-    why = "is the entry of another key";
+    why = "is the entry of a different key";
     return std::nullopt;
   }
   const json result = record.value("result", json());

@@ -40,14 +40,14 @@ Result<StoredFile> RemoteStore::identify(const std::string& path) {
     if (auto known = known_.find(path); known != known_.end()) before = known->second;
   }
   TRY_ASSIGN(auto now, files_.look(path, &before.state));
-  if (!now) return failed(fmt::format("{}: is not there", path));
+  if (!now) return failed(fmt::format("{}: no such file", path));
   if (!before.file.sha256.empty() && now->content == before.state.content) return before.file;
   auto found = look_at_file(path);
   if (!found || found->file.bytes > kMostRemoteBytes) {
     return failed(
         fmt::format("{}: {}", path, found ? "is too large for the store" : "cannot be read"));
   }
-  if (found->digest != now->content) return failed(path + ": changed while it was read");
+  if (found->digest != now->content) return failed(path + ": changed while being read");
   const std::lock_guard lock(mutex_);
   known_.insert_or_assign(path, Known{*now, found->file});
   return found->file;
@@ -91,7 +91,7 @@ Status RemoteStore::fetch(std::span<const WantedFile> files) {
     const auto found = look_at_file(path);
     const bool is_it = found && !answers[i].is_too_long && found->file.bytes == file.bytes &&
                        found->file.sha256 == file.sha256;
-    if (!is_it) return failed(requests[i].url + ": is not what its name says");
+    if (!is_it) return failed(requests[i].url + ": does not match its digest");
     if (file.is_executable) (void)::chmod(path.c_str(), S_IRWXU);
   }
   return {};
@@ -100,7 +100,7 @@ Status RemoteStore::fetch(std::span<const WantedFile> files) {
 Status RemoteStore::put_record(const std::string& name, const StoreRecord& record) {
   const HttpRequest request = address_.put(RemoteAddress::record(name), encode_record(record));
   if (static_cast<int64_t>(request.body.size()) > kMostEntryBytes) {
-    return failed(fmt::format("record {}: has more than {} bytes", name, kMostEntryBytes));
+    return failed(fmt::format("record {}: is larger than {} bytes", name, kMostEntryBytes));
   }
   TRY(perform(std::span(&request, 1), false));
   return {};

@@ -212,15 +212,15 @@ Result<Database> Database::open(const std::string& path, int version, const std:
   // A new database appears as a whole. Only one process at a time could make it in place, and
   // SQLite does not wait for that.
   if (!std::filesystem::exists(path, error)) make(path, version, schema);
-  if (is_cut(path)) return external(path + ": the file was cut off");
+  if (is_cut(path)) return external(path + ": the file is truncated");
   auto database = connect(path);
   if (!database) return database;
   TRY_ASSIGN(auto found, database->version());
   if (found == version) return database;
   if (found != 0) {
-    Error other =
-        external(fmt::format("{}: schema version {}, this evolve reads {}", path, found, version));
-    other.hint = "use the evolve that wrote it, or move it away";
+    Error other = external(fmt::format("{}: schema version {}, but this evolve reads version {}",
+                                       path, found, version));
+    other.hint = "use the version of evolve that wrote the file, or move the file away";
     return other;
   }
   TRY(database->make_schema(version, schema));
@@ -249,7 +249,7 @@ bool Database::set_aside(const std::string& path, const std::string& why, std::s
     std::filesystem::rename(path + suffix, aside + suffix, error);
   }
   if (!warning.empty()) warning += "; ";
-  warning += fmt::format("{}; set aside as {}, starting an empty one", why, aside);
+  warning += fmt::format("{}; moved to {}; starting with an empty database", why, aside);
   return true;
 }
 

@@ -118,8 +118,8 @@ Result<Answer> Api::call(const HttpRequest& request) {
   if (response && response->status == kUnauthorized) response = perform(request, true);
   if (!response) return std::move(response).error();
   if (response->status == kUnauthorized) {
-    Error error = external(where + ": the server does not know who we are");
-    error.hint = "the credential may have expired; kubectl get pods asks the same way";
+    Error error = external(where + ": the server does not accept the credential");
+    error.hint = "the credential may have expired; kubectl get pods uses the same credential";
     return error;
   }
   Answer out{response->status, json_or_null(response->body)};

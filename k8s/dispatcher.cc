@@ -401,7 +401,7 @@ Status Dispatcher::settle(const std::string& name, bool has_ended, double now) {
     auto run = run_of(orders[i], records[2 * i], words);
     if (!run) run = run_of(orders[i], records[2 * i + 1], words);
     if (!run && !has_ended) continue;
-    Status delivered = run ? deliver(orders[i], *run) : failed("there is no record");
+    Status delivered = run ? deliver(orders[i], *run) : failed("the record is missing");
     if (!delivered && delivered.error().code == ErrorCode::external) return delivered;
     if (!delivered) {
       if (!has_ended) continue;
@@ -448,12 +448,12 @@ void Dispatcher::complete(const std::string& order, Completed completed) {
 
 std::string Dispatcher::why_ended(const std::string& job) const {
   const auto seen = seen_.find(job);
-  if (seen == seen_.end() || !seen->second.is_there) return "somebody deleted it";
+  if (seen == seen_.end() || !seen->second.is_there) return "was deleted";
   const JobSight& sight = seen->second.job;
-  if (sight.reason == "DeadlineExceeded") return "it took longer than its activeDeadlineSeconds";
+  if (sight.reason == "DeadlineExceeded") return "took longer than its activeDeadlineSeconds";
   const PodSight* pod = last_pod(job);
   std::string out = pod == nullptr ? sight.message : trouble_of(*pod);
-  if (out.empty()) out = sight.is_complete ? "it left no record in the store" : sight.message;
+  if (out.empty()) out = sight.is_complete ? "left no record in the store" : sight.message;
   const size_t said = pod == nullptr ? std::string::npos : pod->last_words.find(kAgentError);
   if (said != std::string::npos) {
     const std::string words = pod->last_words.substr(said + kAgentError.size());
@@ -540,7 +540,7 @@ NodeState Dispatcher::state() const {
     const auto seen = seen_.find(name);
     const bool is_queued = seen != seen_.end() && seen->second.job.is_suspended;
     const std::string trouble = pod != nullptr ? trouble_of(*pod)
-                                : is_queued    ? "waits in its queue"
+                                : is_queued    ? "waiting in its queue"
                                                : "";
     if (!trouble.empty()) out.trouble = fmt::format("{}: {}", job.pool, trouble);
   }

@@ -46,8 +46,7 @@ class Doctor {
   std::optional<json> ask(const std::string& subject, const std::string& path) {
     auto answer = api_.get(path);
     if (answer && answer->is_success()) return std::move(answer->body);
-    add(State::notice, subject,
-        "cannot be told: " + (answer ? answer->why() : answer.error().message));
+    add(State::notice, subject, "unknown: " + (answer ? answer->why() : answer.error().message));
     return std::nullopt;
   }
 
@@ -81,7 +80,7 @@ class Doctor {
   bool look_at_namespace() {
     auto answer = api_.get("/api/v1/namespaces/" + access_.space);
     if (answer && answer->status == kNotFound) {
-      add(State::missing, "namespace", fmt::format("there is no '{}'", access_.space),
+      add(State::missing, "namespace", fmt::format("no namespace '{}'", access_.space),
           "kubectl create namespace " + access_.space);
       return false;
     }
@@ -113,7 +112,7 @@ class Doctor {
     for (const Right& right : needed_rights()) {
       const auto allowed = has(right);
       if (!allowed) {
-        add(State::notice, "permitted", "cannot be told: the server answers no access reviews");
+        add(State::notice, "permitted", "unknown: the server does not answer access reviews");
         return;
       }
       if (!*allowed) lacking[right.resource].emplace_back(right.verb);
@@ -127,8 +126,9 @@ class Doctor {
     for (const auto& [resource, verbs] : lacking) {
       words.push_back(fmt::format("{} {}", fmt::join(verbs, ", "), resource));
     }
-    add(State::missing, "permitted", "may not: " + fmt::format("{}", fmt::join(words, "; ")),
-        fmt::format("kubectl apply -n {} -f k8s/rbac.yaml, as who may grant it", access_.space));
+    add(State::missing, "permitted", "not permitted: " + fmt::format("{}", fmt::join(words, "; ")),
+        fmt::format("an administrator can run kubectl apply -n {} -f k8s/rbac.yaml",
+                    access_.space));
   }
 
   void look_at_quotas() {
@@ -143,7 +143,7 @@ class Doctor {
                                     limit.is_string() ? limit.get<std::string>() : "?", resource));
       }
       add(State::notice, "quota",
-          fmt::format("'{}': used are {}", text_at(member(quota, "metadata"), "name"),
+          fmt::format("'{}': used: {}", text_at(member(quota, "metadata"), "name"),
                       fmt::join(words, ", ")));
     }
   }
@@ -151,7 +151,7 @@ class Doctor {
   void look_at_queues() {
     auto group = api_.get("/apis/kueue.x-k8s.io");
     if (!group || !group->is_success()) {
-      add(State::good, "queueing", "no Kueue: Jobs go to the scheduler as they come");
+      add(State::good, "queueing", "no Kueue: Jobs go directly to the scheduler");
       return;
     }
     const std::string version = text_at(member(group->body, "preferredVersion"), "version");
@@ -164,7 +164,7 @@ class Doctor {
     }
     if (names.empty()) {
       add(State::missing, "queueing",
-          fmt::format("Kueue is here, and namespace '{}' has no LocalQueue", access_.space),
+          fmt::format("Kueue is installed, but namespace '{}' has no LocalQueue", access_.space),
           "kubectl get localqueues -A");
     } else {
       add(State::good, "queueing", fmt::format("Kueue, queues {}", fmt::join(names, ", ")));

@@ -52,7 +52,7 @@ std::string substituted(std::string text, const std::map<std::string, std::strin
 
 Error no_job(const JobSettings& settings, const std::string& why) {
   return bad_input(fmt::format("{}: {}", settings.template_path, why), "",
-                   "k8s/tpu-job.yaml is a template");
+                   "k8s/tpu-job.yaml is an example of a template");
 }
 
 // Returns the ConfigMaps of the orders as one folder: ORDER.json, and ORDER.job, which names the
@@ -129,7 +129,7 @@ Result<json> job_of(const YamlSource& source, const JobSettings& settings, const
                     const std::vector<std::string>& orders, const Labels& labels, int deadline) {
   json job = yaml_json<json>(source.root(), scalar_of);
   if (!job.is_object() || job.value("kind", json()) != "Job") {
-    return no_job(settings, "is no template of a Job");
+    return no_job(settings, "is not a template of a Job");
   }
   json& metadata = job["metadata"];
   metadata["name"] = name;
@@ -198,7 +198,7 @@ Result<json> make_job(const JobSettings& settings, const std::string& name,
   try {
     return job_of(source, settings, name, orders, labels, deadline);
   } catch (const json::exception&) {
-    return no_job(settings, "is no template of a Job");
+    return no_job(settings, "is not a template of a Job");
   }
 }
 

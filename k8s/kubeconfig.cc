@@ -56,7 +56,7 @@ Status add_entries(const YamlSource& source, const std::string& folder, const ch
 
 Status add_file(const std::string& path, const YamlSource& source, Files& out) {
   if (source.root().kind != YamlNode::Kind::map) {
-    return source.error_at(source.root().at, "no kubeconfig: it has no clusters and no users");
+    return source.error_at(source.root().at, "not a kubeconfig: no clusters and no users");
   }
   const std::string folder = folder_of(path);
   for (auto [list, key, into] : {std::tuple("clusters", "cluster", &out.clusters),
@@ -84,8 +84,8 @@ Result<const Named*> find(const std::vector<Named>& all, const std::string& name
   }
   auto near = nearest(name, names);
   std::string hint = near ? fmt::format("did you mean '{}'?", *near) : "";
-  if (!near && !names.empty()) hint = fmt::format("there are: {}", fmt::join(names, ", "));
-  return bad_input(fmt::format("kubeconfig: no {} '{}'", what, name), "", hint);
+  if (!near && !names.empty()) hint = fmt::format("one of: {}", fmt::join(names, ", "));
+  return bad_input(fmt::format("kubeconfig: no {} named '{}'", what, name), "", hint);
 }
 
 // Returns the bytes of `key`-data, or of the file that `key` names; empty: neither is there.
@@ -127,10 +127,9 @@ Result<CredentialPlugin> plugin_of(const Named& user, const YamlNode& node) {
 Status read_user(const Named& user, const ReadFile& read, Access& out) {
   for (const char* key : {"auth-provider", "username"}) {
     if (user.value == nullptr || user.value->find(key) == nullptr) continue;
-    Error error =
-        user.source->error_at(user.value->find(key)->at,
-                              fmt::format("users: '{}': {} is not spoken here", user.name, key));
-    error.hint = "a token, a client certificate or an exec plugin";
+    Error error = user.source->error_at(
+        user.value->find(key)->at, fmt::format("users: '{}': {} is not supported", user.name, key));
+    error.hint = "use a token, a client certificate or an exec plugin";
     return error;
   }
   TRY_ASSIGN(auto certificate, data_of(user, "client-certificate", read));
@@ -162,10 +161,11 @@ Result<Access> read_kubeconfig(const std::vector<std::string>& paths, const std:
   }
   if (files.sources.empty()) {
     return bad_input(fmt::format("kubeconfig: {}: cannot be read", fmt::join(paths, ", ")), "",
-                     "--kubeconfig FILE, or $KUBECONFIG");
+                     "name another file with --kubeconfig FILE, or with $KUBECONFIG");
   }
   const std::string name = context.empty() ? files.current : context;
-  if (name.empty()) return bad_input("kubeconfig: no current context", "", "--context NAME");
+  if (name.empty())
+    return bad_input("kubeconfig: no current context", "", "name a context with --context NAME");
   TRY_ASSIGN(auto found, find(files.contexts, name, "context"));
   TRY_ASSIGN(auto cluster, find(files.clusters, text_of(*found, "cluster"), "cluster"));
   TRY_ASSIGN(auto user, find(files.users, text_of(*found, "user"), "user"));
@@ -178,8 +178,8 @@ Result<Access> read_kubeconfig(const std::vector<std::string>& paths, const std:
   out.server = text_of(*cluster, "server");
   while (out.server.ends_with('/')) out.server.pop_back();
   if (!out.server.starts_with("https://") && !out.server.starts_with("http://")) {
-    return bad_input(
-        fmt::format("kubeconfig: cluster '{}': '{}' is no server", cluster->name, out.server));
+    return bad_input(fmt::format("kubeconfig: cluster '{}': '{}' is not the address of a server",
+                                 cluster->name, out.server));
   }
   TRY_ASSIGN(auto authorities, data_of(*cluster, "certificate-authority", read));
   out.authorities = std::move(authorities);
@@ -213,10 +213,10 @@ Result<Credential> parse_plugin_answer(const CredentialPlugin& plugin, std::stri
   const std::string where = "credential plugin '" + plugin.command + "'";
   const json answer = json_or_null(text);
   if (!answer.is_object() || answer.value("kind", "") != "ExecCredential") {
-    return bad_input(where + ": what it printed is no ExecCredential");
+    return bad_input(where + ": the output is not an ExecCredential");
   }
   if (answer.value("apiVersion", "") != plugin.api_version) {
-    return bad_input(fmt::format("{}: it speaks {}, the kubeconfig asks for {}", where,
+    return bad_input(fmt::format("{}: uses {}, but the kubeconfig requires {}", where,
                                  answer.value("apiVersion", "nothing"), plugin.api_version));
   }
   const json status = answer.value("status", json::object());
@@ -227,7 +227,7 @@ Result<Credential> parse_plugin_answer(const CredentialPlugin& plugin, std::stri
   };
   Credential out = {part("token"), part("clientCertificateData"), part("clientKeyData")};
   if (out.token.empty() && out.certificate.empty()) {
-    return bad_input(where + ": it gave no credential");
+    return bad_input(where + ": the output has no credential");
   }
   return out;
 }

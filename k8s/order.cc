@@ -87,12 +87,12 @@ Result<Order> order_of(const Command& command, std::span<const MachineBinding> m
     for (const auto& [path, file] : *list) {
       if (is_inside(path)) continue;
       return bad_input(
-          fmt::format("'{}': lies outside of the project and cannot travel to a node", path));
+          fmt::format("'{}': lies outside of the project and cannot be sent to a node", path));
     }
   }
   if (!is_sound(out)) {
-    return bad_input(
-        fmt::format("'{}': lies outside of the project: no node can make it", out.outputs.front()));
+    return bad_input(fmt::format("'{}': lies outside of the project, so no node can build it",
+                                 out.outputs.front()));
   }
   return out;
 }
@@ -116,7 +116,7 @@ Result<Order> decode_order(std::string_view text) {
   const json from = json_or_null(std::string(text));
   Order out;
   try {
-    if (from.at("format") != kOrderFormat) return bad_input("is of another format");
+    if (from.at("format") != kOrderFormat) return bad_input("has another format");
     from.at("key").get_to(out.key);
     from.at("command").get_to(out.command);
     from.at("environment").get_to(out.environment);
@@ -128,9 +128,9 @@ Result<Order> decode_order(std::string_view text) {
     from.at("outputs").get_to(out.outputs);
     from.at("depfile").get_to(out.depfile);
   } catch (const json::exception&) {
-    return bad_input("is no order");
+    return bad_input("is not an order");
   }
-  if (!is_sound(out)) return bad_input("is no order that can be run in a folder");
+  if (!is_sound(out)) return bad_input("is not an order that can run in a folder");
   return out;
 }
 

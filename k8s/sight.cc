@@ -79,15 +79,15 @@ PodSight pod_sight(const json& pod) {
 }
 
 std::string trouble_of(const PodSight& pod) {
-  if (!pod.disruption.empty()) return fmt::format("ended from outside: {}", pod.disruption);
+  if (!pod.disruption.empty()) return fmt::format("stopped from outside: {}", pod.disruption);
   if (pod.phase == "Failed") {
     if (pod.end_reason == "OOMKilled") return "the container needed more memory than its limit";
-    return fmt::format("the container ended with {}{}", pod.exit_code,
+    return fmt::format("the container exited with {}{}", pod.exit_code,
                        pod.end_reason.empty() || pod.end_reason == "Error"
                            ? ""
                            : fmt::format(" ({})", pod.end_reason));
   }
-  if (!pod.unschedulable.empty()) return "waits for a node: " + pod.unschedulable;
+  if (!pod.unschedulable.empty()) return "waiting for a node: " + pod.unschedulable;
   if (pod.waiting_reason == "ErrImagePull" || pod.waiting_reason == "ImagePullBackOff" ||
       pod.waiting_reason == "InvalidImageName" || pod.waiting_reason.ends_with("Error")) {
     return fmt::format("{}: {}", pod.waiting_reason, pod.waiting_message);

@@ -93,7 +93,7 @@ Result<std::string> find_pipeline(const std::string& given) {
   if (!given.empty()) {
     if (fs::is_regular_file(given, error)) return absolute(given);
     return bad_input(fmt::format("{}: no such pipeline", given), "",
-                     "evolve build -p PIPELINE.yaml");
+                     "name an existing pipeline: evolve build -p PIPELINE.yaml");
   }
   // Looks here, and then in the nearest folder above that has a pipeline. Kernels are found in the
   // same way.
@@ -109,10 +109,10 @@ Result<std::string> find_pipeline(const std::string& given) {
     if (found.empty()) continue;
     std::sort(found.begin(), found.end());
     for (std::string& path : found) path = as_argument(path);
-    return bad_input(fmt::format("several pipelines are here: {}", fmt::join(found, ", ")), "",
+    return bad_input(fmt::format("several pipelines: {}", fmt::join(found, ", ")), "",
                      "name one with -p PIPELINE.yaml");
   }
-  return bad_input("no pipeline is here", "", "name one with -p PIPELINE.yaml");
+  return bad_input("no pipeline in this folder", "", "name one with -p PIPELINE.yaml");
 }
 
 fs::path executable_folder() {
@@ -169,7 +169,7 @@ bool is_utf8(std::string_view text) {
 // Bad input: the path holds a carriage return, which a manifest cannot express.
 Status check_path(const std::string& path, const std::string& pipeline_path) {
   if (path.find('\r') == std::string::npos) return {};
-  return bad_input(fmt::format("{}: '{}': a path may hold no carriage return",
+  return bad_input(fmt::format("{}: '{}': a path must not contain a carriage return",
                                shown_path(pipeline_path), plain_line(path)),
                    "", "rename the file or folder");
 }
@@ -179,13 +179,12 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
   const Pipeline& pipeline = campaign.shape.pipeline;
   std::string folder = fs::path(pipeline_path).parent_path().string();
   if (pipeline.kernel.spec.empty()) {
-    return bad_input(
-        fmt::format("{}: kernel.spec is missing: the cases, tolerances and parameters of the "
-                    "kernel stand in a spec.yaml",
-                    shown_path(pipeline_path)),
-        "",
-        "evolve import glaucis FILE makes one of a config of Glaucis, evolve init one of a "
-        "function");
+    return bad_input(fmt::format("{}: kernel.spec is missing: it names the spec.yaml with the "
+                                 "kernel's cases, tolerances and parameters",
+                                 shown_path(pipeline_path)),
+                     "",
+                     "evolve import glaucis FILE creates a spec from a Glaucis config; evolve init "
+                     "creates a spec from a function");
   }
   CampaignShape& shape = campaign.shape;
   shape.files.spec = beside(folder, pipeline.kernel.spec);
@@ -221,7 +220,7 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
     if (!fs::exists(shape.files.constants, error)) {
       return bad_input(fmt::format("{}: time.constants: '{}' is missing", shown_path(pipeline_path),
                                    shown_path(shape.files.constants)),
-                       "", "evolve model calibrate writes such a file");
+                       "", "evolve model calibrate writes a file of constants");
     }
   }
   if (!pipeline.learn.file.empty()) {
@@ -229,7 +228,7 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
     if (!fs::exists(shape.files.learnings, error)) {
       return bad_input(fmt::format("{}: learn.file: '{}' is missing", shown_path(pipeline_path),
                                    shown_path(shape.files.learnings)),
-                       "", "an empty file is a beginning");
+                       "", "create an empty file to start with");
     }
   }
   TRY(read_models(campaign, folder, pipeline_path));
@@ -380,18 +379,18 @@ Result<std::unique_ptr<Graph>> write_manifest(const Campaign& campaign,
 
 Status check_bindings(const Campaign& campaign) {
   if (!campaign.device_kind.empty() && !is_plain_word(campaign.device_kind)) {
-    return bad_input(fmt::format("{}: $device_kind is '{}': it may consist of letters, digits and "
-                                 "_-./+,@:",
-                                 campaign.path.empty() ? campaign.name : campaign.path,
-                                 plain_line(campaign.device_kind)),
-                     "", "cluster.pools in the pipeline says it");
+    return bad_input(
+        fmt::format("{}: $device_kind is '{}': only letters, digits and _-./+,@: are allowed",
+                    campaign.path.empty() ? campaign.name : campaign.path,
+                    plain_line(campaign.device_kind)),
+        "", "cluster.pools in the pipeline names the device kind");
   }
   for (const MachineBinding& binding : campaign.machine()) {
     TRY(check_path(binding.value, campaign.path));
     if (is_utf8(absolute(binding.value))) continue;
-    return bad_input(fmt::format("{}: '{}': JAX runs in no folder whose name is not UTF-8",
+    return bad_input(fmt::format("{}: '{}': JAX needs folder names in UTF-8",
                                  shown_path(campaign.path), plain_line(absolute(binding.value))),
-                     "", "rename the folder, or name another one with --state FOLDER");
+                     "", "rename the folder, or use another state folder with --state FOLDER");
   }
   return {};
 }

@@ -46,7 +46,7 @@ std::vector<std::string> find_traces(const std::string& path) {
 
 Result<nlohmann::json> read_traces(const std::vector<std::string>& traces,
                                    const TraceQuestion& question) {
-  if (!std::isfinite(question.floor)) return bad_input("--floor: a number of seconds was expected");
+  if (!std::isfinite(question.floor)) return bad_input("--floor: expected a number of seconds");
   std::vector<std::string> flags = {"--out", "-"};
   // The equals sign keeps a name that begins with a dash from being read as a flag.
   if (!question.module.empty()) flags.push_back("--module=" + question.module);
@@ -55,7 +55,7 @@ Result<nlohmann::json> read_traces(const std::vector<std::string>& traces,
   for (const std::string& trace : traces) flags.push_back("--trace=" + trace);
   TRY_ASSIGN(auto said, run_python("traces.xplane", flags));
   json report = json_or_null(said);
-  if (!report.is_object()) return external("traces.xplane: its report is no JSON");
+  if (!report.is_object()) return external("traces.xplane: its report is not JSON");
   return report;
 }
 

@@ -75,7 +75,7 @@ Result<std::vector<ReadProgram>> read_programs(const std::vector<std::string>& p
 
 Error in_file(const std::string& path, const Error& error) {
   return bad_input(fmt::format("{}: {}", path, error.message), "",
-                   "the forms are in engine/ir/README.md");
+                   "engine/ir/README.md describes the forms");
 }
 
 // Adds an operand, as "0=sizes.npy" or "2=mask.json".
@@ -85,7 +85,7 @@ Status add_operand(const std::string& text, ir::ProgramInput& input) {
   bool is_number = !number.empty() && number.size() < 4 &&
                    number.find_first_not_of("0123456789") == std::string::npos;
   if (equals == std::string::npos || !is_number)
-    return bad_input(fmt::format("--operand '{}': NUMBER=FILE was expected", text), "",
+    return bad_input(fmt::format("--operand '{}': expected NUMBER=FILE", text), "",
                      "--operand 0=sizes.npy");
   std::string path = text.substr(equals + 1);
   ir::OperandValues values;
@@ -144,7 +144,8 @@ Error in_dump(Error error, const ir::DumpPaths& files) {
   }
   if (error.message.find("the model cannot follow") != std::string::npos)
     error.hint =
-        "--operands gives what its control flow depends on; engine/ir/README.md has the forms";
+        "give the operands that the control flow depends on with --operands; engine/ir/README.md "
+        "describes the forms";
   return error;
 }
 
@@ -159,8 +160,8 @@ Result<ir::ProgramInput> read_operand_files(const std::string& file,
                                             const std::vector<std::string>& numbered) {
   ir::ProgramInput input;
   if (file.ends_with(".npy"))
-    return bad_input(fmt::format("--operands {}: a JSON file was expected", file), "",
-                     fmt::format("--operand 0={} for the first operand", file));
+    return bad_input(fmt::format("--operands {}: expected a JSON file", file), "",
+                     fmt::format("use --operand 0={} for the first operand", file));
   if (!file.empty()) {
     TRY_ASSIGN(auto document, read_json_file(file));
     auto read = ir::read_operands(document);
@@ -176,8 +177,8 @@ Result<ir::ProgramInput> read_operand_files(const std::string& file,
 Result<ir::Device> read_device(const std::string& name, const std::string& constants) {
   auto device = ir::find_device(name);
   if (!device)
-    return bad_input(fmt::format("--device '{}': it has no model", name), "",
-                     "those that have one: " + ir::device_names());
+    return bad_input(fmt::format("--device '{}': no model of this device", name), "",
+                     "one of: " + ir::device_names());
   if (constants.empty()) return *device;
   TRY_ASSIGN(auto document, read_json_file(constants));
   auto with = ir::with_constants(*device, document);

@@ -95,7 +95,7 @@ std::vector<std::string> differences(const Lock& locked, const Lock& here,
   auto compare = [&](const std::string& name, const std::string& its, const std::string& ours) {
     auto shown = [](const std::string& value) { return value.empty() ? "none" : value; };
     if (its != ours) {
-      out.push_back(fmt::format("{} {} is locked, {} is here", name, shown(its), shown(ours)));
+      out.push_back(fmt::format("{}: locked {}, found {}", name, shown(its), shown(ours)));
     }
   };
   compare("evolve", locked.engine, here.engine);
@@ -123,9 +123,8 @@ Status check_lock(const Campaign& campaign, const Toolchain& toolchain) {
   if (!locked) return {};
   const auto found = differences(*locked, lock_of(campaign, toolchain), campaign.name);
   if (found.empty()) return {};
-  return bad_input(
-      fmt::format("{}: another toolchain: {}", path, fmt::join(found, "; ")), "",
-      "what is built here would not be what is locked; evolve lock takes this toolchain over");
+  return bad_input(fmt::format("{}: the toolchain differs: {}", path, fmt::join(found, "; ")), "",
+                   "restore the locked toolchain, or lock this toolchain with evolve lock");
 }
 
 Result<Answer> write_lock(const CampaignOptions& options) {

@@ -70,8 +70,8 @@ Result<AskedAgain> asked_again(const Campaign& campaign, const Graph& graph,
 std::string text_of(const AskedAgain& asked) {
   if (asked.answers == 0) return "";
   return fmt::format(
-      "up to {} {} of models may be asked for again ({}), which cost {:.4f} usd; "
-      "'evolve why' names the edits behind it",
+      "up to {} {} of models may be requested again ({}), which cost {:.4f} usd; 'evolve why' "
+      "names the edits that cause it",
       asked.answers, asked.answers == 1 ? "answer" : "answers", fmt::join(asked.variants, ", "),
       asked.usd);
 }

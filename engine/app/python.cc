@@ -38,7 +38,7 @@ Result<std::string> run_python(const std::string& program, const std::vector<std
   if (ended.code == exit_code(ErrorCode::bad_input))
     return bad_input(words_of(std::move(ended.err), program));
   if (ended.code != 0) {
-    Error error = external(fmt::format("{} {} ended with {}", rules, program, ended.code));
+    Error error = external(fmt::format("{} {} exited with {}", rules, program, ended.code));
     error.detail = ended.err;
     return error;
   }

@@ -74,7 +74,8 @@ Result<Record> record_of(const Graph& graph, const std::vector<EdgeId>& edges, L
     const auto settled = lookup.snapshot().edge(id);
     const auto discovered = lookup.discovered(id);
     if (!settled || !discovered) {
-      return internal_error(fmt::format("{}: built, and not known", lookup.keys().record_name(id)));
+      return internal_error(
+          fmt::format("{}: built, but its key is unknown", lookup.keys().record_name(id)));
     }
     RecordedStep step;
     step.step = graph.extension(id, "step");

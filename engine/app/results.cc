@@ -65,13 +65,14 @@ Result<std::string> built_folder(const Campaign& campaign, const std::string& va
       known.push_back(VariantId(number).text());
     }
     auto near = nearest(variant, known);
-    return bad_input(fmt::format("unknown variant '{}'{}", variant,
-                                 near ? fmt::format(", did you mean '{}'?", *near)
-                                      : fmt::format(": there are v0000 to {}", known.back())));
+    return bad_input(
+        fmt::format("unknown variant '{}'{}", variant,
+                    near ? fmt::format(", did you mean '{}'?", *near)
+                         : fmt::format(": the variants are v0000 to {}", known.back())));
   }
   std::error_code error;
   if (!std::filesystem::exists(folder, error)) {
-    return bad_input(fmt::format("variant '{}' was not built yet", variant), "",
+    return bad_input(fmt::format("variant '{}' has not been built yet", variant), "",
                      fmt::format("evolve build {}", variant == "xla" ? "round-0" : variant));
   }
   return folder;

@@ -21,7 +21,7 @@ std::string note_path(const State& state, const std::string& manifest) {
 }
 
 std::string damage(const std::string& path) {
-  return fmt::format("{}: damaged; all files are read again", path);
+  return fmt::format("{}: damaged; reading all files again", path);
 }
 
 Status keep(State& state, const std::string& path, const std::string& bytes) {

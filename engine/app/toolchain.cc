@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kHint =
-    "pipelines/quickstart.sh makes the environment that the lock file describes";
+    "pipelines/quickstart.sh creates the environment that the lock file describes";
 
 // The interpreter's name among the packages.
 constexpr const char* kInterpreter = "cpython";
@@ -96,13 +96,13 @@ std::map<std::string, std::string> installed(const fs::path& site_packages) {
 Result<std::map<std::string, std::string>> read_environment(const std::string& python) {
   std::error_code error;
   if (!fs::exists(python, error)) {
-    return bad_input(fmt::format("{}: no Python environment is there", python), "", kHint);
+    return bad_input(fmt::format("{}: no Python environment", python), "", kHint);
   }
   const fs::path environment = fs::path(python).parent_path().parent_path();
   const std::string version = python_version(environment);
   if (version.empty()) {
-    return bad_input(fmt::format("{}: not the interpreter of a virtual environment", python), "",
-                     kHint);
+    return bad_input(fmt::format("{}: not the Python interpreter of a virtual environment", python),
+                     "", kHint);
   }
   auto out = installed(environment / "lib" / ("python" + series_of(version)) / "site-packages");
   out[kInterpreter] = version;
@@ -114,7 +114,7 @@ std::string difference(const std::map<std::string, std::string>& found, const st
                        const std::string& wanted) {
   const auto there = found.find(name);
   if (there != found.end() && there->second == wanted) return {};
-  return fmt::format("{} is installed", there == found.end() ? "none" : there->second);
+  return fmt::format("{} is installed", there == found.end() ? "no version" : there->second);
 }
 
 }  // namespace
@@ -124,7 +124,7 @@ Result<Toolchain> read_toolchain(const std::string& python, const std::string& l
   TRY_ASSIGN(auto lock, read_lock(lock_file));
   const std::string& version = found.at(kInterpreter);
   if (!lock.series.empty() && series_of(version) != lock.series) {
-    return bad_input(fmt::format("{}: Python {} is there, {} is for Python {}", python, version,
+    return bad_input(fmt::format("{}: is Python {}, but {} needs Python {}", python, version,
                                  lock_file, lock.series),
                      "", kHint);
   }
@@ -132,7 +132,7 @@ Result<Toolchain> read_toolchain(const std::string& python, const std::string& l
   for (const auto& [name, wanted] : lock.versions) {
     if (const std::string other = difference(found, name, wanted); !other.empty()) {
       return bad_input(
-          fmt::format("{}: {} {} is locked in {}, {}", python, name, wanted, lock_file, other), "",
+          fmt::format("{}: needs {} {} by {}, but {}", python, name, wanted, lock_file, other), "",
           kHint);
     }
     toolchain.versions += fmt::format(" {}-{}", name, wanted);
@@ -144,8 +144,8 @@ Status check_toolchain(const std::string& python, const std::string& versions) {
   TRY_ASSIGN(auto found, read_environment(python));
   for (const auto& [name, wanted] : versions_of(versions)) {
     if (const std::string other = difference(found, name, wanted); !other.empty()) {
-      return bad_input(fmt::format("{}: {} {} is wanted, {}", python, name, wanted, other), "",
-                       "the image must have the packages of rules/requirements.lock");
+      return bad_input(fmt::format("{}: needs {} {}, but {}", python, name, wanted, other), "",
+                       "build the image with the packages of rules/requirements.lock");
     }
   }
   return {};

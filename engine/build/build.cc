@@ -141,7 +141,7 @@ class Build {
   [[nodiscard]] Status check_end() const {
     bool is_whole = plan_.count(EdgeState::wanted) == 0 && plan_.count(EdgeState::queued) == 0;
     if (is_whole || summary_.failed > 0) return {};
-    return internal_error("the build came to a halt with edges left to run");
+    return internal_error("the build stopped with edges left to run");
   }
 
   [[nodiscard]] bool may_start() const {
@@ -181,7 +181,7 @@ class Build {
       // A list from another machine may name inputs that this graph cannot have. Then the edge
       // runs.
       if (!waits && !lookup_.results().is_far()) return std::move(waits).error();
-      if (waits) return *waits ? Status{} : internal_error("a file was made and has no digest");
+      if (waits) return *waits ? Status{} : internal_error("a new file has no digest");
     }
     if (finding.result) {
       TRY_ASSIGN(auto is_done, finish_with(id, {*finding.result}));
@@ -326,7 +326,7 @@ class Build {
       auto capacity = options_.capacity.find(name);
       if (name == "memory" || capacity == options_.capacity.end()) continue;
       if (amount > capacity->second) {
-        return bad_input(fmt::format("'{}' needs {} {} and there are {}",
+        return bad_input(fmt::format("'{}' needs {} {}, but only {} exist",
                                      graph_.path(graph_.edge(id).outputs.front()), amount, name,
                                      capacity->second));
       }
@@ -353,7 +353,7 @@ class Build {
     ++summary_.retried;
     const std::string end = completed.timed_out
                                 ? fmt::format("took over {} s", extensions.timeout_seconds)
-                                : fmt::format("ended with {}", completed.exit_status);
+                                : fmt::format("exited with {}", completed.exit_status);
     running.earlier_output +=
         completed.output + fmt::format("evolve: warning: attempt {} of {} {}: trying again\n",
                                        running.failures, extensions.retries + 1, end);
@@ -403,17 +403,17 @@ class Build {
       return false;
     }
     const std::string what =
-        fmt::format("'{}' was changed while the command read it", graph_.path(*node));
+        fmt::format("'{}' changed while the command read it", graph_.path(*node));
     if (its.times > kMostReruns) {
       Completed completed;
       Error error = failed(fmt::format(
           "{}: {}, {} times", graph_.path(graph_.edge(id).outputs.front()), what, its.times));
-      error.hint = "build again when nothing writes to it";
+      error.hint = "run the command again when nothing writes to the file";
       TRY(outputs_.remove_half_written(id));
       TRY(fail(id, completed, error));
       return true;
     }
-    its.output += fmt::format("evolve: warning: {}: it runs again\n", what);
+    its.output += fmt::format("evolve: warning: {}: running the command again\n", what);
     ++summary_.retried;
     std::vector<EdgeId> edges = payments_.end(action_of(id), nullptr);
     edges.push_back(id);
@@ -509,7 +509,7 @@ class Build {
   }
 
   static Error interrupted() {
-    return interrupted_error("interrupted", "build again to go on where it stopped");
+    return interrupted_error("interrupted", "run the command again to resume");
   }
 
   // The ledger's column of reasons.

@@ -223,7 +223,7 @@ Result<std::vector<Reason>> Lookup::reasons(EdgeId edge, const Finding& finding)
                    .words = keys_.with_paths(edge, text_of(change))});
   }
   if (out.empty() && before != now.parts()) {
-    out.push_back({.kind = Kind::changed, .part = "input", .words = "inputs in another order"});
+    out.push_back({.kind = Kind::changed, .part = "input", .words = "inputs in a different order"});
   }
   return out.empty() ? only(Kind::result_gone) : out;
 }

@@ -89,7 +89,7 @@ class PipelineReader {
       if (section != old.section || !map.has(old.key)) continue;
       map.accept(old.key);
       notice(map.key_at(old.key),
-             fmt::format("'{}' is of another Glaucis version and has no effect here",
+             fmt::format("'{}' belongs to another version of Glaucis and has no effect here",
                          map.full_name(old.key)));
     }
   }
@@ -137,7 +137,7 @@ class PipelineReader {
     }
     if (has_spec && !shapes->items.empty()) {
       notice(root.key_at("shapes"),
-             "'shapes' has no effect beside 'kernel.spec', whose cases are used");
+             "'shapes' has no effect with 'kernel.spec', whose cases are used");
     }
   }
 
@@ -163,7 +163,7 @@ class PipelineReader {
     correctness.finish();
     if (root.has("correctness") && !pipeline_.kernel.spec.empty()) {
       notice(root.key_at("correctness"),
-             "'correctness' has no effect beside 'kernel.spec', whose tolerance is used");
+             "'correctness' has no effect with 'kernel.spec', whose tolerance is used");
     }
   }
 
@@ -214,20 +214,22 @@ class PipelineReader {
         !pool.name.empty() &&
         pool.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
     if (!is_name) {
-      errors_.add(entry.at, fmt::format("cluster.pools: '{}' is no name, as tpu-7x is", entry.key));
+      errors_.add(
+          entry.at,
+          fmt::format("cluster.pools: '{}' is not a valid name, for example tpu-7x", entry.key));
     }
     YamlMap map(errors_, &entry.value, "cluster.pools." + pool.name, entry.at);
     map.texts("steps", pool.steps, Need::required);
     for (const std::string& step : pool.steps) {
       if (std::find(kNodeSteps.begin(), kNodeSteps.end(), step) == kNodeSteps.end()) {
         errors_.add(map.value_at("steps"),
-                    fmt::format("{}: '{}' is no step that nodes run; those are {}",
-                                map.full_name("steps"), step, fmt::join(kNodeSteps, ", ")));
+                    fmt::format("{}: nodes cannot run '{}'; one of: {}", map.full_name("steps"),
+                                step, fmt::join(kNodeSteps, ", ")));
       }
       for (const Pipeline::NodePool& other : pipeline_.cluster.pools) {
         const auto& its = other.steps;
         if (std::find(its.begin(), its.end(), step) == its.end()) continue;
-        errors_.add(map.value_at("steps"), fmt::format("{}: '{}' is of the pool '{}' already",
+        errors_.add(map.value_at("steps"), fmt::format("{}: '{}' already belongs to the pool '{}'",
                                                        map.full_name("steps"), step, other.name));
       }
     }
@@ -238,7 +240,7 @@ class PipelineReader {
     map.text("device_kind", pool.device_kind);
     if (!pool.device_kind.empty() && !is_plain_word(pool.device_kind)) {
       errors_.add(map.value_at("device_kind"),
-                  fmt::format("{}: '{}' is no word of letters, digits and _-./+,@:",
+                  fmt::format("{}: '{}': only letters, digits and _-./+,@: are allowed",
                               map.full_name("device_kind"), pool.device_kind));
     }
     map.whole("batch", pool.batch, 1, kMostBatch);
@@ -265,9 +267,9 @@ class PipelineReader {
     int top_k = rule.top_k;
     select.whole("top_k", top_k, 1, kMostVariants);
     if (batch.has("top_k") && select.has("top_k") && top_k != rule.top_k) {
-      errors_.add(
-          select.value_at("top_k"),
-          fmt::format("select.top_k: {}, but batch.top_k is {}; one is enough", top_k, rule.top_k));
+      errors_.add(select.value_at("top_k"),
+                  fmt::format("select.top_k: {}, but batch.top_k is {}; give only one of them",
+                              top_k, rule.top_k));
     }
     read_policy(select);
     select.finish();
@@ -361,7 +363,7 @@ class PipelineReader {
     if (mutate.has("proposals") && !has_mutator("person") && out.opening == 0 &&
         out.plan != "approve") {
       notice(mutate.key_at("proposals"),
-             "'mutate.proposals' has no effect: no variant is a person's");
+             "'mutate.proposals' has no effect: people propose no variants");
     }
     int64_t random_seed = 0;
     mutate.whole("random_seed", random_seed, int64_t{0}, std::numeric_limits<int64_t>::max());
@@ -398,15 +400,15 @@ class PipelineReader {
     mutate.text("llm", out.llm);
     const bool asks = has_mutator("llm");
     if (asks && !mutate.has("llm")) {
-      errors_.add_missing(mutate.key_at(mutate.has("mix") ? "mix" : "mutator"),
-                          "mutate.llm: the mutator 'llm' needs the path of a configuration of "
-                          "models");
+      errors_.add_missing(
+          mutate.key_at(mutate.has("mix") ? "mix" : "mutator"),
+          "mutate.llm: the mutator 'llm' needs the path of a file that configures models");
     }
     if (!asks && mutate.has("llm"))
-      notice(mutate.key_at("llm"), "'mutate.llm' has no effect: no variant is a model's");
+      notice(mutate.key_at("llm"), "'mutate.llm' has no effect: models propose no variants");
     mutate.choice("plan", out.plan, {"none", "auto", "approve"});
     if (!asks && mutate.has("plan"))
-      errors_.add(mutate.key_at("plan"), "mutate.plan: no variant is a model's");
+      errors_.add(mutate.key_at("plan"), "mutate.plan: models propose no variants");
   }
 
   // mix: { sweep: 3, rewrite: 1 }
@@ -415,7 +417,7 @@ class PipelineReader {
     if (!mutate.has("mix")) return;
     if (mutate.has("mutator")) {
       errors_.add(mutate.key_at("mix"),
-                  "mutate.mix: 'mutate.mutator' is given, too; one of them is enough");
+                  "mutate.mix: 'mutate.mutator' is given, too; give only one of them");
     }
     auto& out = pipeline_.mutate.mix;
     out.clear();
@@ -452,11 +454,12 @@ class PipelineReader {
       const bool is_flag = flag.starts_with("--") && flag.size() > 2 &&
                            flag.find_first_not_of(kCharacters) == std::string::npos;
       if (!is_flag) {
-        errors_.add(compile.value_at("flags"),
-                    fmt::format("compile.flags: '{}' is no flag, as --xla_name=value is", flag));
+        errors_.add(
+            compile.value_at("flags"),
+            fmt::format("compile.flags: '{}' is not a flag, for example --xla_name=value", flag));
       } else if (flag.starts_with("--xla_jf_dump") || flag.starts_with("--xla_dump")) {
         errors_.add(compile.value_at("flags"),
-                    fmt::format("compile.flags: '{}': evolve says what is dumped", flag));
+                    fmt::format("compile.flags: '{}': evolve sets the flags for dumps", flag));
       }
     }
     compile.finish();

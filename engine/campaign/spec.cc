@@ -112,8 +112,9 @@ class SpecReader {
   void read_names(YamlMap& root) {
     root.text("name", spec_.name, Need::required);
     if (!spec_.name.empty() && !is_folder_name(spec_.name)) {
-      errors_.add(root.value_at("name"),
-                  fmt::format("name: '{}' may have letters, digits, '_' and '-' only", spec_.name));
+      errors_.add(
+          root.value_at("name"),
+          fmt::format("name: '{}': only letters, digits, '_' and '-' are allowed", spec_.name));
     }
     root.text("formula", spec_.formula);
     root.text("entry", spec_.entry, Need::required);
@@ -125,7 +126,7 @@ class SpecReader {
     for (const YamlNode& item : dimensions->items) {
       check_formula_name(item.text, item.at, "dimension");
       if (contains(seen, item.text))
-        errors_.add(item.at, fmt::format("dimension '{}' is there twice", item.text));
+        errors_.add(item.at, fmt::format("dimension '{}' appears twice", item.text));
       seen.push_back(item.text);
     }
   }
@@ -144,21 +145,21 @@ class SpecReader {
     if (!is_identifier(name))
       errors_.add(at, fmt::format("{}: '{}' is not a Python name", what, name));
     else if (contains(python_keywords(), name))
-      errors_.add(at, fmt::format("{}: '{}' is a keyword of Python", what, name));
+      errors_.add(at, fmt::format("{}: '{}' is a Python keyword", what, name));
   }
 
   // Checks a name that formulas use.
   void check_formula_name(const std::string& name, Position at, const std::string& what) {
     check_identifier(name, at, what);
     if (is_reserved_name(name))
-      errors_.add(at, fmt::format("{}: '{}' is a word of the formulas", what, name));
+      errors_.add(at, fmt::format("{}: '{}' is reserved for formulas", what, name));
   }
 
   void read_tensors(YamlMap& root, const char* key, std::vector<Tensor>& out) {
     const YamlNode* tensors = root.map(key, Need::required);
     if (tensors == nullptr) return;
     if (tensors->entries.empty())
-      errors_.add(tensors->at, fmt::format("{}: at least one is needed", key));
+      errors_.add(tensors->at, fmt::format("{}: at least one entry is needed", key));
     for (const YamlEntry& entry : tensors->entries) {
       check_identifier(entry.key, entry.at, key);
       YamlMap map(errors_, &entry.value, fmt::format("{}.{}", key, entry.key), entry.at);
@@ -191,8 +192,8 @@ class SpecReader {
         return input.name == item.text && is_float(input.dtype);
       });
       if (!is_input) {
-        errors_.add(item.at, fmt::format("gradients: '{}' is no input of floating-point numbers",
-                                         item.text));
+        errors_.add(item.at,
+                    fmt::format("gradients: '{}' is not a floating-point input", item.text));
       }
     }
   }
@@ -241,11 +242,11 @@ class SpecReader {
     if (!is_folder_name(name)) {
       errors_.add(
           map.value_at("name"),
-          fmt::format("case '{}': a name may have letters, digits, '_' and '-' only", name));
+          fmt::format("case '{}': only letters, digits, '_' and '-' are allowed in a name", name));
     }
     for (const Case& other : spec_.cases) {
       if (other.name == name)
-        errors_.add(map.value_at("name"), fmt::format("case '{}' is there twice", name));
+        errors_.add(map.value_at("name"), fmt::format("case '{}' appears twice", name));
     }
   }
 
@@ -285,8 +286,9 @@ class SpecReader {
     if (one.has_tag("parts") && (one.has_tag("check") || !one.has_tag("bench"))) {
       errors_.add(
           map.key_at("tags"),
-          fmt::format("case '{}': the tag 'parts' is for cases that are timed and not checked",
-                      one.name));
+          fmt::format(
+              "case '{}': the tag 'parts' needs the tag 'bench', and excludes the tag 'check'",
+              one.name));
     }
     if (are_known && !one.has_tag("bench") && !one.has_tag("check")) {
       errors_.add(map.key_at("tags"),
@@ -335,7 +337,7 @@ class SpecReader {
           if (value && *value >= 1) continue;
           errors_.add_missing(
               at,
-              fmt::format("case '{}': the shape of '{}' is not sound: {}", one.name, tensor.name,
+              fmt::format("case '{}': the shape of '{}' is invalid: {}", one.name, tensor.name,
                           value ? fmt::format("'{}' is {}", size, *value) : value.error().message));
         }
       }
@@ -375,8 +377,8 @@ class SpecReader {
       errors_.add(at, fmt::format("parameter '{}' has no values", parameter.name));
     }
     if (parameter.values.size() > kMostValues) {
-      errors_.add(at, fmt::format("parameter '{}' has {} values, allowed are {}", parameter.name,
-                                  parameter.values.size(), kMostValues));
+      errors_.add(at, fmt::format("parameter '{}' has {} values, at most {} are allowed",
+                                  parameter.name, parameter.values.size(), kMostValues));
     }
     std::vector<int64_t> seen;
     for (int64_t value : parameter.values) {
@@ -385,7 +387,8 @@ class SpecReader {
                     fmt::format("parameter '{}' has the value {} twice", parameter.name, value));
       }
       if (value > kLargestValue || value < -kLargestValue) {
-        errors_.add(at, fmt::format("parameter '{}': {} is beyond 2^40", parameter.name, value));
+        errors_.add(at, fmt::format("parameter '{}': {} is not between -2^40 and 2^40",
+                                    parameter.name, value));
       }
       seen.push_back(value);
     }
@@ -407,7 +410,7 @@ class SpecReader {
       return;
     }
     if (range.has("times") && from < 1) {
-      errors_.add(at, fmt::format("parameter '{}': a range by 'times' starts at 1 or above",
+      errors_.add(at, fmt::format("parameter '{}': a range with 'times' must start at 1 or above",
                                   parameter.name));
       return;
     }
@@ -468,7 +471,7 @@ class SpecReader {
     }
     if (!is_one_allowed)
       errors_.add(root.key_at("constraints"),
-                  "constraints: no values of the parameters meet them all");
+                  "constraints: no values of the parameters meet all constraints");
   }
 
   [[nodiscard]] Result<bool> meets_constraints(const std::vector<std::string>& names,
@@ -494,7 +497,7 @@ class SpecReader {
     read_cost_formula(cost, "bytes", spec_.cost.bytes);
     if (cost.has("forward")) {
       if (spec_.gradients.empty())
-        errors_.add(cost.key_at("forward"), "cost.forward: there are no gradients");
+        errors_.add(cost.key_at("forward"), "cost.forward: the spec has no gradients");
       YamlMap forward = cost.section("forward");
       read_cost_formula(forward, "flops", spec_.cost.forward_flops);
       read_cost_formula(forward, "bytes", spec_.cost.forward_bytes);
@@ -513,10 +516,10 @@ class SpecReader {
       const bool is_there = std::any_of(written.begin(), written.end(),
                                         [&](const Case& other) { return other.name == one.name; });
       if (is_there) {
-        errors_.add(root.key_at("cases"),
-                    fmt::format("case '{}': the name is that of another case's call without "
-                                "gradients",
-                                one.name));
+        errors_.add(
+            root.key_at("cases"),
+            fmt::format("case '{}': the name is reserved for another case's call without gradients",
+                        one.name));
       }
       spec_.cases.push_back(std::move(one));
     }
@@ -560,8 +563,8 @@ Status time_only(Spec& spec, const std::vector<std::string>& names) {
   }
   for (const std::string& name : names) {
     if (contains(known, name)) continue;
-    return bad_input(
-        fmt::format("'{}' is no bench case of '{}'{}", name, spec.name, suggestion(name, known)));
+    return bad_input(fmt::format("'{}' is not a bench case of '{}'{}", name, spec.name,
+                                 suggestion(name, known)));
   }
   std::vector<Case> left;
   for (Case& one : spec.cases) {

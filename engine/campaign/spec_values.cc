@@ -85,9 +85,9 @@ void read_input_values(YamlMap& map, const YamlNode& node,
   if (const YamlNode* values = node.find("values"); values != nullptr) {
     check_values_formula(*values, dimensions, before, errors);
     if (!is_whole(input.dtype) || map.has("range") || map.has("sum") || map.has("are")) {
-      errors.add(values->at,
-                 fmt::format("{}: only whole numbers have a formula, and nothing else beside it",
-                             map.full_name("values")));
+      errors.add(values->at, fmt::format("{}: only an input of whole numbers can have a formula, "
+                                         "and then no range, sum or are",
+                                         map.full_name("values")));
     }
     return;
   }
@@ -100,14 +100,15 @@ void read_input_values(YamlMap& map, const YamlNode& node,
   } else if (is_whole(input.dtype)) {
     errors.add_missing(
         map.value_at("dtype"),
-        fmt::format("{}: an input of whole numbers says which values it may have, as "
-                    "'range: [0, {} - 1]' does",
+        fmt::format("{}: an input of whole numbers needs a range of values, for example 'range: "
+                    "[0, {} - 1]'",
                     map.full_name("range"), dimensions.empty() ? "8" : dimensions.back()));
   }
   if (const YamlNode* sum = node.find("sum"); sum != nullptr) {
     check_formula(*sum, dimensions, errors);
     if (!is_whole(input.dtype))
-      errors.add(sum->at, fmt::format("{}: only whole numbers have one", map.full_name("sum")));
+      errors.add(sum->at, fmt::format("{}: only an input of whole numbers can have a sum",
+                                      map.full_name("sum")));
   }
   const YamlNode* are = node.find("are");
   if (are == nullptr) return;
@@ -118,7 +119,7 @@ void read_input_values(YamlMap& map, const YamlNode& node,
     }
   }
   if (has(input.are, "distinct") && (!is_whole(input.dtype) || !input.sum.empty())) {
-    errors.add(are->at, fmt::format("{}: only whole numbers without a sum are drawn as distinct",
+    errors.add(are->at, fmt::format("{}: only whole numbers without a sum can be distinct",
                                     map.full_name("are")));
   }
 }
@@ -133,13 +134,13 @@ void check_input_values(const Case& one, const Tensor& input, Position at, YamlE
     return none(fmt::format("the range of '{}' is empty", input.name));
   const double count = count_of(one, input);
   if (has(input.are, "distinct") && count > *high - *low + 1) {
-    return none(fmt::format("'{}' has {} distinct values, and its range has {}", input.name, count,
-                            *high - *low + 1));
+    return none(fmt::format("'{}' needs {} distinct values, but its range has {}", input.name,
+                            count, *high - *low + 1));
   }
   if (input.sum.empty()) return;
   auto sum = evaluate(input.sum, one.dims);
   if (!sum || *sum < count * *low || *sum > count * *high) {
-    none(fmt::format("no {} values of the range of '{}' have the sum {}", count, input.name,
+    none(fmt::format("no {} values in the range of '{}' have the sum {}", count, input.name,
                      sum ? fmt::format("{}", *sum) : input.sum));
   }
 }

@@ -107,10 +107,11 @@ Result<UpdatedTable> with_entries(const json& table, const std::string& kernel, 
   json all = json::array();
   if (!table.is_null()) {
     if (string_of(table, "format") != kFormat)
-      return bad_input(fmt::format("not of the format {}", kFormat));
+      return bad_input(fmt::format("the format is not {}", kFormat));
     if (string_of(table, "kernel") != kernel)
-      return bad_input(fmt::format("it is of the kernel '{}'", string_of(table, "kernel")));
-    if (!member(table, "entries").is_array()) return bad_input("it has no list of entries");
+      return bad_input(
+          fmt::format("the table belongs to the kernel '{}'", string_of(table, "kernel")));
+    if (!member(table, "entries").is_array()) return bad_input("the list of entries is missing");
     all = table["entries"];
   }
   for (const TunedEntry& entry : entries) {

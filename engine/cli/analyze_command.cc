@@ -64,7 +64,8 @@ Result<std::vector<ir::Facts>> facts_of_all(const AnalyzeCommand& command,
     if (!facts) return in_dump(facts.error(), program.paths);
     if (!command.html.empty()) {
       if (!all.empty())
-        return bad_input("--html shows one program, there are several", "", "--kernel NAME");
+        return bad_input("--html writes a page about one program, and there are several", "",
+                         "name the program's kernel with --kernel NAME");
       std::string title = command.kernel.empty() ? main_kernel(*run) : command.kernel;
       auto status = world::write_file_atomic(command.html, facts_page(*facts, *run, device, title));
       if (!status) return std::move(status).error();
@@ -73,29 +74,29 @@ Result<std::vector<ir::Facts>> facts_of_all(const AnalyzeCommand& command,
   }
   if (!all.empty()) return all;
   if (!command.kernel.empty())
-    return bad_input(fmt::format("no program has a kernel '{}'", command.kernel));
-  return bad_input(fmt::format("{}: no schedule is among the dumps", paths.front()), "",
-                   "libtpu writes it with LIBTPU_INIT_ARGS=--xla_jf_dump_to=DIR");
+    return bad_input(fmt::format("no program has a kernel named '{}'", command.kernel));
+  return bad_input(fmt::format("{}: the dumps contain no schedule", paths.front()), "",
+                   "libtpu writes the schedule with LIBTPU_INIT_ARGS=--xla_jf_dump_to=DIR");
 }
 
 Result<ir::Facts> facts_of_one(const AnalyzeCommand& command, const std::string& path) {
   if (!find_traces(path).empty())
-    return bad_input(fmt::format("{}: a trace: diff compares what the model says of dumps", path),
-                     "", "evolve analyze shows traces, one or several");
+    return bad_input(fmt::format("{}: is a trace: diff compares only dumps and facts.json", path),
+                     "", "evolve analyze shows traces");
   if (path.ends_with(".json")) {
     TRY_ASSIGN(auto record, read_json_file(path));
     if (!record.is_object() || !record.contains("by_cause"))
-      return bad_input(fmt::format("{}: no facts of a program that was modelled", path));
+      return bad_input(fmt::format("{}: does not contain the facts of a modelled program", path));
     auto facts = ir::facts_from_json(record);
     if (facts) return facts;
     return bad_input(
-        fmt::format("facts are not of the known form: {}: {}", path, facts.error().message), "",
-        "'evolve analyze --json' writes them anew");
+        fmt::format("the facts have an unknown form: {}: {}", path, facts.error().message), "",
+        "'evolve analyze --json' writes the facts again");
   }
   TRY_ASSIGN(auto all, facts_of_all(command, {path}));
   if (all.size() > 1)
-    return bad_input(fmt::format("{}: {} programs are among the dumps", path, all.size()), "",
-                     "--kernel NAME takes the one with this kernel");
+    return bad_input(fmt::format("{}: the dumps contain {} programs", path, all.size()), "",
+                     "select the program with --kernel NAME");
   return std::move(all.front());
 }
 
@@ -140,13 +141,13 @@ Status run_analyze(const AnalyzeCommand& command, bool json_wanted) {
     traces.insert(traces.end(), found.begin(), found.end());
   }
   if (!traces.empty() && !other.empty())
-    return bad_input(fmt::format("{} is a trace and {} is not: a device's times and the model's "
-                                 "facts cannot be shown together",
+    return bad_input(fmt::format("{} is a trace and {} is not: measured times and modelled facts "
+                                 "cannot be shown together",
                                  traces.front(), other),
-                     "", "name traces alone, or dumps alone");
+                     "", "name only traces, or only dumps");
   std::string option = traces.empty() ? option_of_traces(command.trace) : option_of_dumps(command);
   if (!option.empty())
-    return bad_input(fmt::format("{} is for {}: {} is none", option,
+    return bad_input(fmt::format("{} is an option for {}, but got {}", option,
                                  traces.empty() ? "traces" : "dumps", command.paths.front()));
   if (!traces.empty()) return analyze_traces(traces, command.trace, json_wanted);
   TRY_ASSIGN(auto all, facts_of_all(command, command.paths));
@@ -177,53 +178,53 @@ Status run_analyze_diff(const AnalyzeCommand& command, bool json_wanted) {
 void add_options(CLI::App& command, AnalyzeCommand& options) {
   command.add_option("--device", options.device,
                      fmt::format("the device (default: {})", options.device));
-  command.add_option("--constants", options.constants,
-                     "constants of its model, as 'evolve model calibrate' writes them");
+  command.add_option(
+      "--constants", options.constants,
+      "the constants of the device's model: a file that 'evolve model calibrate' wrote");
   command.add_option("--operands", options.operands,
-                     "the operands that the kernels' control flow depends on, a JSON file");
-  command.add_option("--operand", options.operand, "one of them: NUMBER=FILE.npy or FILE.json")
+                     "a JSON file with the operands that the kernels' control flow depends on");
+  command
+      .add_option("--operand", options.operand, "one operand: NUMBER=FILE.npy or NUMBER=FILE.json")
       ->expected(1)
       ->take_all();
   command.add_option("--kernel", options.kernel, "only the program with this kernel");
   command.add_option("--flops", options.flops,
-                     "floating-point operations that the spec's formula gives");
+                     "the number of floating-point operations, from the spec's formula");
   command.add_option("--bytes", options.bytes,
-                     "bytes that have to move at least, by the spec's formula");
+                     "the least number of bytes to move, from the spec's formula");
 }
 
 }  // namespace
 
 void add_analyze(CommandLine& line) {
   auto* analyze = line.app().add_subcommand(
-      "analyze",
-      "what the model of a TPU makes of libtpu's dumps, or what a device's trace says; diff");
+      "analyze", "show where a program's time goes, from libtpu's dumps or a device's trace; diff");
   auto options = std::make_shared<AnalyzeCommand>();
   analyze->add_option("path", options->paths,
-                      "a folder of dumps, dumps, or a compile step's archive; or traces, "
-                      "*.xplane.pb, or the folder that JAX's profiler wrote them into");
-  analyze->add_option("--module", options->trace.module, "of a trace: only this program, as jit_f");
+                      "dumps, a folder of dumps, or a compile step's archive; or traces "
+                      "(*.xplane.pb), or the folder into which JAX's profiler wrote them");
+  analyze->add_option("--module", options->trace.module,
+                      "for a trace: show only this program, for example jit_f");
   analyze
-      ->add_option(
-          "--runs", options->trace.runs,
-          "of a trace: how many executions must be left on each device, those refused taken off")
+      ->add_option("--runs", options->trace.runs,
+                   "for a trace: the number of accepted executions required on each device")
       ->check(CLI::Range(1, 1'000'000'000));
   analyze
       ->add_option("--floor", options->trace.floor,
-                   "of a trace: seconds; a shorter execution is refused")
+                   "for a trace: reject executions that are shorter than this, in seconds")
       ->check(CLI::NonNegativeNumber);
-  auto* diff =
-      analyze->add_subcommand("diff", "what changed from one program to another, by cause");
-  diff->add_option("path", options->paths, "two of these, or of facts.json")
+  auto* diff = analyze->add_subcommand("diff", "show what changed between two programs, by cause");
+  diff->add_option("path", options->paths, "two paths to dumps, or to facts.json")
       ->required()
       ->expected(2);
-  analyze->add_option("--html", options->html, "write a page about the program, one file");
+  analyze->add_option("--html", options->html, "write an HTML page about the program to this file");
   for (CLI::App* command : {analyze, diff}) {
     add_options(*command, *options);
     line.add_folder_and_json(*command);
   }
   line.on(*analyze, [options](const CommonOptions& common) -> Status {
     if (options->paths.empty())
-      return bad_input("analyze: no dumps and no traces are given", "", "evolve analyze DIR");
+      return bad_input("analyze: the path of dumps or traces is missing", "", "evolve analyze DIR");
     return run_analyze(*options, common.json);
   });
   line.on(*diff, [options](const CommonOptions& common) {

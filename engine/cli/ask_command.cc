@@ -70,19 +70,18 @@ search::Axis axis_of(const AskedParameter& parameter) {
 
 Result<AskedParameter> read_parameter(const std::string& name, const ordered_json& values) {
   const std::string where = "space." + shown(name);
-  if (!values.is_array() || values.empty())
-    return bad_input(where + ": a list of values was expected");
+  if (!values.is_array() || values.empty()) return bad_input(where + ": expected a list of values");
   AskedParameter out{name, {}};
   std::set<std::string> seen;
   for (const ordered_json& value : values) {
     if (!seen.insert(value.dump()).second)
-      return bad_input(fmt::format("{}: {} is there twice", where, shown(value)));
+      return bad_input(fmt::format("{}: {} appears twice", where, shown(value)));
     out.values.push_back(value);
   }
   if (have_order(out.values)) {
     std::sort(out.values.begin(), out.values.end());
     if (std::adjacent_find(out.values.begin(), out.values.end()) != out.values.end())
-      return bad_input(where + ": a number is there twice");
+      return bad_input(where + ": a number appears twice");
   }
   return out;
 }
@@ -91,15 +90,15 @@ Result<uint64_t> read_count(const ordered_json& from, const char* key, uint64_t 
   const ordered_json& value = from[key];
   if (!value.is_number_unsigned() || value.get<uint64_t>() < least ||
       value.get<uint64_t>() > kMostCount)
-    return bad_input(fmt::format("{}: a whole number from {} to 2^53 was expected, not {}", key,
-                                 least, shown(value)));
+    return bad_input(fmt::format("{}: expected a whole number from {} to 2^53, got {}", key, least,
+                                 shown(value)));
   return value.get<uint64_t>();
 }
 
 Result<Question> read_question(const ordered_json& from) {
   const std::vector<std::string> known = {"space", "seed", "budget"};
   if (!from.is_object() || !from.contains("space") || !from["space"].is_object())
-    return bad_input("a space was expected", "",
+    return bad_input("expected a space", "",
                      R"({"space": {"BLOCK": [128, 256]}, "seed": 1, "budget": 100})");
   for (const auto& [key, value] : from.items()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
@@ -126,11 +125,11 @@ Result<Question> read_question(const ordered_json& from) {
 // Reads an answer: a time, or nullopt for a point that is not valid.
 Result<std::optional<double>> read_answer(const ordered_json& from) {
   auto wrong = [](const std::string& what) {
-    return bad_input(fmt::format("{}: a time above 0, or null, was expected", what), "",
+    return bad_input(fmt::format("{}: expected a time above 0, or null", what), "",
                      R"({"tell": 1.25}, or {"tell": null} of a point that is not valid)");
   };
   if (!from.is_object() || !from.contains("tell") || from.size() != 1)
-    return wrong("no answer to what was asked");
+    return wrong("not an answer");
   const ordered_json& cost = from["tell"];
   if (cost.is_null()) return std::optional<double>();
   if (!cost.is_number() || !(cost.get<double>() > 0))
@@ -169,7 +168,8 @@ class Conversation {
       auto cost = answer(configuration, was_wrong);
       if (!cost) {
         summarise();
-        return was_wrong ? Status(here(bad_input("the input ends with a wrong answer"))) : Status();
+        return was_wrong ? Status(here(bad_input("the input ends with an invalid answer")))
+                         : Status();
       }
       sampler.tell(*point, *cost);
       note(configuration, *cost);
@@ -189,7 +189,7 @@ class Conversation {
       was_wrong = true;
       ++wrong_;
       const Error why = line ? here(cost.error()) : line.error();
-      print_err(fmt::format("evolve: error: {}; it is asked for again\n", why.message));
+      print_err(fmt::format("evolve: error: {}; the point is asked again\n", why.message));
       print_out(ordered_json{{"ask", configuration}}.dump() + "\n");
     }
   }
@@ -198,7 +198,7 @@ class Conversation {
   Result<std::optional<ordered_json>> read() {
     for (std::string line; take_line(line);) {
       if (line.size() > kMostLine)
-        return here(bad_input(fmt::format("a line of more than {} bytes", kMostLine)));
+        return here(bad_input(fmt::format("a line is longer than {} bytes", kMostLine)));
       if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
       auto out = parse_outside<ordered_json>(line);
       if (!out) return here(std::move(out).error());
@@ -242,8 +242,8 @@ class Conversation {
   void summarise() const {
     std::string line =
         fmt::format("evolve: {} of {} points asked, {} not valid", told_, grid_->size(), invalid_);
-    if (wrong_ > 0) line += fmt::format(", {} wrong answers", wrong_);
-    if (best_cost_) line += fmt::format("; the best: {} {}", *best_cost_, best_.dump());
+    if (wrong_ > 0) line += fmt::format(", {} invalid answers", wrong_);
+    if (best_cost_) line += fmt::format("; best: {} {}", *best_cost_, best_.dump());
     print_err(line + "\n");
   }
 
@@ -282,11 +282,12 @@ Status run_ask(const std::string& sampler, std::istream& in) {
 
 void add_ask(CommandLine& line) {
   auto* ask = line.app().add_subcommand(
-      "ask", "search any space for its best point: JSON lines over stdin and stdout");
+      "ask", "search a space for its best point, with JSON lines over stdin and stdout");
   auto sampler = std::make_shared<std::string>(search::sampler_names().front());
-  ask->add_option("--sampler", *sampler,
-                  fmt::format("how: {} (default: {})", fmt::join(search::sampler_names(), ", "),
-                              search::sampler_names().front()));
+  ask->add_option(
+      "--sampler", *sampler,
+      fmt::format("the sampler, one of: {} (default: {})", fmt::join(search::sampler_names(), ", "),
+                  search::sampler_names().front()));
   line.on(*ask, [sampler](const CommonOptions&) { return run_ask(*sampler, std::cin); });
 }
 

@@ -55,7 +55,7 @@ Status check_judged(const Campaign& campaign, VariantId variant, int round) {
   for (const search::PastVariant& past : history) {
     if (past.id != variant || past.source.empty() || past.source == sha256(canonical)) continue;
     return bad_input(
-        fmt::format("{}: its files are not those that round-{} judged", variant, round), "",
+        fmt::format("{}: its files have changed since round-{} judged them", variant, round), "",
         fmt::format("evolve build round-{}", round));
   }
   return {};
@@ -71,14 +71,13 @@ Status run_best(const CommonOptions& common, const std::string& out) {
   const int round = connected;
   if (round < last) {
     common.warn(
-        fmt::format("rounds after round-{} are older than its last build and are left "
-                    "out: evolve build round-{} says whether it "
-                    "still holds",
+        fmt::format("rounds after round-{} are older than its last build and are left out; run "
+                    "evolve build round-{} to bring them up to date",
                     round, last));
   }
   TRY_ASSIGN(auto selection, selection_of(*campaign, round));
   if (!selection || selection->survivors.empty())
-    return bad_input("no round was built yet", "", "evolve build round-1");
+    return bad_input("no round has been built yet", "", "evolve build round-1");
   const VariantId id = selection->survivors.front().variant.id;
   const std::string variant = id.text();
   TRY(check_judged(*campaign, id, round));

@@ -308,7 +308,8 @@ Status check_built(const CommonOptions& common, const BuildCommand& command, Ses
                    const Machine& machine) {
   const int round = target_round(session.campaign, command.targets);
   if (round == 0) {
-    return bad_input("--check-determinism: no whole round was built", "", "evolve build round-1");
+    return bad_input("--check-determinism: no complete round was built", "",
+                     "evolve build round-1");
   }
   Past past = {std::move(session.state), session.campaign.name};
   // The path becomes absolute, because each run has its own current folder.
@@ -372,7 +373,7 @@ Result<Before> build_once(const CommonOptions& common, const BuildCommand& comma
   if (plans.round > 0)
     return Before{std::move(plans), reopening(common.campaign, session.campaign)};
   if (!session.campaign.shape.is_sandboxed) {
-    common.warn("candidates run without the sandbox: --unsafe-no-sandbox");
+    common.warn("--unsafe-no-sandbox: candidates run without the sandbox");
   }
   const int jobs = options.jobs;
   auto status =
@@ -408,27 +409,32 @@ Status run_build(const CommonOptions& given, const BuildCommand& asked) {
 }
 
 void add_build_options(CommandLine& line, CLI::App& command, BuildCommand& build) {
-  command.add_option("-j,--jobs", build.jobs, "edges at a time (default: one a core)")
+  command
+      .add_option("-j,--jobs", build.jobs,
+                  "number of edges to run in parallel (default: number of cores)")
       ->check(CLI::Range(1, 1024));
   command
       .add_option("-k", build.keep_going,
-                  "keep going until N edges failed, 0 for no limit (default: 1)")
+                  "keep going until N edges fail; 0 means no limit (default: 1)")
       ->check(CLI::Range(0, 1'000'000));
   line.add_local(command);
-  command.add_flag("-q,--quiet", build.quiet, "no progress and no summary");
+  command.add_flag("-q,--quiet", build.quiet, "do not print progress or a summary");
   command
       .add_option("--resource", build.resources,
-                  "what there is for steps that need it: memory=16GiB, tpu=4")
+                  "resources that steps may use, for example memory=16GiB or tpu=4")
       ->expected(1)
       ->take_all();
-  command.add_flag("--ci", build.is_ci,
-                   "plain output, and junit.xml and summary.md in the state folder's ci");
-  command.add_option("--remote-cache", build.remote.url,
-                     "take results from this cache: of Bazel's HTTP protocol, or gs://bucket");
-  command.add_flag("--remote-write", build.remote.writes, "store results there, too");
+  command.add_flag(
+      "--ci", build.is_ci,
+      "print plain lines, and write junit.xml and summary.md into the state folder's ci");
+  command.add_option(
+      "--remote-cache", build.remote.url,
+      "take results from this remote cache: a URL of Bazel's HTTP protocol, or gs://bucket");
+  command.add_flag("--remote-write", build.remote.writes, "store results in the remote cache, too");
   command
-      .add_option("--remote-timeout", build.remote.timeout_seconds,
-                  "give that server up after so many seconds without answer (default: 10)")
+      .add_option(
+          "--remote-timeout", build.remote.timeout_seconds,
+          "stop asking the remote cache after this many seconds without an answer (default: 10)")
       ->check(CLI::Range(1, 3600));
 }
 
@@ -436,12 +442,12 @@ void add_build(CommandLine& line) {
   auto* command = line.app().add_subcommand("build", "build targets: round-N, vNNNN, or a file");
   auto build = std::make_shared<BuildCommand>();
   command->add_option("target", build->targets, "what to build (default: the last round)");
-  command->add_flag("-n,--dry-run", build->dry_run, "say what would run, and run nothing");
+  command->add_flag("-n,--dry-run", build->dry_run, "print what would run, but run nothing");
   command->add_option("--trace", build->trace,
                       "write the timeline to this file, in Chrome's trace format");
   command
       ->add_option("--check-determinism", build->check_times,
-                   "then run every pure step anew so often, each time in other surroundings")
+                   "then run every pure step this many times, in different environments")
       ->check(CLI::Range(1, 100));
   add_build_options(line, *command, *build);
   line.add_common(*command);

@@ -41,8 +41,7 @@ Result<std::unique_ptr<State>> open_existing(const CommonOptions& common) {
   TRY_ASSIGN(auto place, find_campaign(common.campaign));
   std::error_code error;
   if (!std::filesystem::exists(place.state, error)) {
-    return bad_input(fmt::format("{}: no state folder is there", place.state), "",
-                     "name one with --state");
+    return bad_input(fmt::format("{}: no state folder", place.state), "", "name one with --state");
   }
   std::string warning;
   auto state = open_state(place.state, Sharing::names, warning);
@@ -80,11 +79,14 @@ Result<cache::GcLimits> limits_of(const CacheCommand& command) {
   if (!command.max_age.empty()) {
     out.max_age_seconds = parse_age(command.max_age);
     if (!out.max_age_seconds) {
-      return bad_input(fmt::format("--max-age: {}: not a time, as 30d is", command.max_age));
+      return bad_input(
+          fmt::format("--max-age: {}: not a duration, for example 30d", command.max_age));
     }
   }
   if (!out.max_bytes && !out.max_age_seconds) {
-    return bad_input("gc: no limit is given", "", "evolve cache gc --max-size 20G --max-age 30d");
+    return bad_input(
+        "gc: a limit is missing", "",
+        "use --max-size, --max-age or both: evolve cache gc --max-size 20G --max-age 30d");
   }
   return out;
 }
@@ -164,11 +166,11 @@ Status run_cache_gc(const CommonOptions& common, const CacheCommand& command) {
                                     command.dry_run));
   const int64_t left = report.bytes - report.removed_bytes;
   std::string text = fmt::format(
-      "{} {}; {} stay{}\n", command.dry_run ? "would remove" : "removed",
+      "{} {}; {} remain{}\n", command.dry_run ? "would remove" : "removed",
       blobs_text(report.removed_blobs, report.removed_bytes),
       blobs_text(report.blobs - report.removed_blobs, left),
       report.pinned_bytes > 0
-          ? fmt::format(", {} of them for the ledger's records", size_text(report.pinned_bytes))
+          ? fmt::format(", {} of it for the ledger's records", size_text(report.pinned_bytes))
           : "");
   print_result(common,
                {{"dry_run", command.dry_run},
@@ -179,8 +181,8 @@ Status run_cache_gc(const CommonOptions& common, const CacheCommand& command) {
                 {"bytes", left}},
                text);
   if (limits.max_bytes && static_cast<double>(left) > *limits.max_bytes) {
-    common.warn(
-        fmt::format("{} is more than --max-size: the rest is pinned, or in use", size_text(left)));
+    common.warn(fmt::format("{} remain, which is more than --max-size: they are pinned or in use",
+                            size_text(left)));
   }
   return {};
 }
@@ -199,9 +201,9 @@ Status run_cache_verify(const CommonOptions& common, const CacheCommand& command
   for (const std::string& blob : report.damaged) {
     const auto& repaired = report.repaired;
     const bool is_repaired = std::find(repaired.begin(), repaired.end(), blob) != repaired.end();
-    text += fmt::format(
-        "damaged: blob {}: {}\n", blob,
-        is_repaired ? "replaced from the remote cache" : "removed, what needs it runs again");
+    text += fmt::format("damaged: blob {}: {}\n", blob,
+                        is_repaired ? "replaced from the remote cache"
+                                    : "removed; edges that need it will run again");
   }
   if (report.fetched > 0) {
     text += fmt::format("lost: {} blobs: taken from the remote cache\n", report.fetched);
@@ -224,8 +226,8 @@ Status run_cache_verify(const CommonOptions& common, const CacheCommand& command
   const bool is_sound = report.damaged.size() == report.repaired.size() && report.missing.empty() &&
                         report.faults.empty();
   if (is_sound) return {};
-  Error error = failed(fmt::format("{}: was not sound", state->folder));
-  error.hint = "evolve build makes anew what is missing";
+  Error error = failed(fmt::format("{}: found damage", state->folder));
+  error.hint = "evolve build restores what is missing";
   return error;
 }
 
@@ -239,9 +241,10 @@ Status run_cache_path(const CommonOptions& common, const CacheCommand& command) 
       if (blob.digest.hex().starts_with(command.digest)) found.push_back(blob.digest);
     }
     if (found.size() != 1) {
-      return bad_input(fmt::format(
-          "{}: {}", command.digest,
-          found.empty() ? "no blob's digest begins so" : "several blobs' digests begin so"));
+      return bad_input(fmt::format("{}: {}", command.digest,
+                                   found.empty()
+                                       ? "no blob's digest starts with these digits"
+                                       : "several blobs' digests start with these digits"));
     }
     path = state->blobs->path_of(found.front());
   }
@@ -252,29 +255,31 @@ Status run_cache_path(const CommonOptions& common, const CacheCommand& command) 
 }  // namespace
 
 void add_cache(CommandLine& line) {
-  auto* cache =
-      line.app().add_subcommand("cache", "what lies in the state folder: stats, gc, verify, path");
+  auto* cache = line.app().add_subcommand(
+      "cache", "show and clean the state folder: stats, gc, verify, path");
   cache->require_subcommand(1);
   auto options = std::make_shared<CacheCommand>();
   auto with_options = [options](Status (*run)(const CommonOptions&, const CacheCommand&)) {
     return [options, run](const CommonOptions& common) { return run(common, *options); };
   };
-  auto* stats =
-      cache->add_subcommand("stats", "blobs and results, and what they cost and saved, by step");
+  auto* stats = cache->add_subcommand(
+      "stats", "show the number of blobs and results, and the time spent and saved by step");
   line.on(*stats, run_cache_stats);
   auto* gc = cache->add_subcommand(
       "gc",
-      "remove blobs that no record pins: the oldest, and those that cost least for their size");
-  gc->add_option("--max-size", options->max_size, "until no more is left than this, as 20G");
-  gc->add_option("--max-age", options->max_age, "those unused for longer, as 30d");
-  gc->add_flag("-n,--dry-run", options->dry_run, "say what would be removed");
+      "remove blobs that no record pins, starting with the oldest and the cheapest to make again");
+  gc->add_option("--max-size", options->max_size,
+                 "remove blobs until at most this size remains, for example 20G");
+  gc->add_option("--max-age", options->max_age,
+                 "remove blobs that were not used for this long, for example 30d");
+  gc->add_flag("-n,--dry-run", options->dry_run, "print what would be removed, but remove nothing");
   line.on(*gc, with_options(run_cache_gc));
   auto* verify = cache->add_subcommand("verify", "read every blob, and remove damaged ones");
   verify->add_option("--remote-cache", options->remote.url,
-                     "put what this cache has in the place of what is damaged or lost");
+                     "replace damaged and lost blobs from this remote cache");
   line.on(*verify, with_options(run_cache_verify));
   auto* path = cache->add_subcommand("path", "print the state folder, or a blob's file");
-  path->add_option("digest", options->digest, "a blob's digest, or its first digits");
+  path->add_option("digest", options->digest, "the digest of a blob, or its first digits");
   line.on(*path, with_options(run_cache_path));
   for (CLI::App* command : cache->get_subcommands({})) line.add_common(*command);
 }

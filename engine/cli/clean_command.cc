@@ -57,8 +57,9 @@ void add_clean(CommandLine& line) {
       line.app().add_subcommand("clean", "remove the campaign's work files; a build restores them");
   auto options = std::make_shared<Options>();
   command->add_flag("--all", options->all,
-                    "the memo and the blobs too, of all campaigns; never the ledger");
-  command->add_flag("-n,--dry-run", options->dry_run, "say what would be removed");
+                    "also remove the memo and the blobs of all campaigns; the ledger stays");
+  command->add_flag("-n,--dry-run", options->dry_run,
+                    "print what would be removed, but remove nothing");
   line.add_common(*command);
   line.on(*command, [options](const CommonOptions& common) {
     return run_clean(common, options->all, options->dry_run);

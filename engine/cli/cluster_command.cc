@@ -62,22 +62,24 @@ Status run_cluster_doctor(const ClusterSettings& settings, const CommonOptions& 
     return one.state == k8s::Finding::State::missing;
   });
   if (missing == 0) return {};
-  return failed(fmt::format("cluster doctor: {} missing: rounds cannot run there",
+  return failed(fmt::format("cluster doctor: {} missing: rounds cannot run in this cluster",
                             missing == 1 ? "one thing is" : fmt::format("{} things are", missing)));
 }
 
 }  // namespace
 
 void add_cluster(CommandLine& line) {
-  auto* cluster = line.app().add_subcommand("cluster", "a Kubernetes cluster: doctor");
+  auto* cluster = line.app().add_subcommand("cluster", "check a Kubernetes cluster: doctor");
   cluster->require_subcommand(1);
   auto* doctor = cluster->add_subcommand(
-      "doctor", "what of it is reachable, permitted and schedulable, and what is missing");
+      "doctor",
+      "report what is reachable, permitted and schedulable in the cluster, and what is missing");
   auto settings = std::make_shared<ClusterSettings>();
-  doctor->add_option("--kubeconfig", settings->kubeconfig,
-                     "the file (default: $KUBECONFIG, or ~/.kube/config, or the pod's own)");
+  doctor->add_option(
+      "--kubeconfig", settings->kubeconfig,
+      "the kubeconfig file (default: $KUBECONFIG, or ~/.kube/config, or the pod's own)");
   doctor->add_option("--context", settings->context,
-                     "the context (default: the file's current one)");
+                     "the context (default: the file's current context)");
   doctor->add_option("-n,--namespace", settings->space, "the namespace (default: the context's)");
   line.add_json(*doctor);
   line.on(*doctor, [settings](const CommonOptions& common) {

@@ -13,7 +13,7 @@ CommandLine::CommandLine()
     : app_("evolve: a build engine that evolves accelerator kernels", "evolve") {
   app_.require_subcommand(1);
   app_.set_version_flag("--version", "evolve " EVOLVE_VERSION);
-  app_.add_option("-C", folder_, "change to this folder first");
+  app_.add_option("-C", folder_, "change to this folder before doing anything else");
 #define COMMAND(name) add_##name(*this);
 #include "engine/cli/commands.inc"
 #undef COMMAND
@@ -21,27 +21,28 @@ CommandLine::CommandLine()
 
 void CommandLine::add_common(CLI::App& command) {
   command.add_option("-p,--pipeline", common_.campaign.pipeline,
-                     "the campaign's pipeline (default: the only one in . and pipelines/)");
+                     "the campaign's pipeline (default: the only pipeline in . and pipelines/)");
   command
       .add_option("--state", common_.campaign.state,
-                  "the state folder (default: $EVOLVE_STATE, or .evolve beside the pipeline)")
+                  "the state folder (default: $EVOLVE_STATE, or .evolve next to the pipeline)")
       ->envname("EVOLVE_STATE");
   command.add_flag_callback(
       "--unsafe-no-sandbox", [this] { common_.campaign.is_sandboxed = false; },
-      "run candidates without the sandbox: they can do what you can");
+      "run candidates without the sandbox, with all of your permissions");
   add_folder_and_json(command);
-  command.add_option("--color", color_, "color in messages: auto, always, never")
+  command.add_option("--color", color_, "when to use color in messages: auto, always, never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
 }
 
 void CommandLine::add_folder_and_json(CLI::App& command) {
-  command.add_option("-C", folder_, "change to this folder first");
+  command.add_option("-C", folder_, "change to this folder before doing anything else");
   add_json(command);
 }
 
 void CommandLine::add_local(CLI::App& command) {
-  command.add_flag("--local", common_.campaign.is_local,
-                   "run everything here, also what the pipeline gives to a cluster");
+  command.add_flag(
+      "--local", common_.campaign.is_local,
+      "run all steps on this machine, also steps that the pipeline sends to a cluster");
 }
 
 void CommandLine::add_json(CLI::App& command) {
@@ -75,7 +76,8 @@ Result<int> round_number(const std::string& text) {
   bool is_number = !digits.empty() && digits.size() < 7 &&
                    digits.find_first_not_of("0123456789") == std::string::npos;
   if (!is_number || std::stoi(digits) == 0) {
-    return bad_input(fmt::format("'{}' is no round", text), "", "evolve log 3");
+    return bad_input(fmt::format("'{}' is not a round", text), "",
+                     "name a round as N or round-N, for example: evolve log 3");
   }
   return std::stoi(digits);
 }

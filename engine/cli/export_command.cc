@@ -21,8 +21,9 @@ void add_export(CommandLine& line) {
   auto request = std::make_shared<BundleRequest>();
   command->add_option("round", request->round, "round-N (default: the last one)");
   command->add_option("--record", request->record,
-                      "another record of it than the last, by its number in `evolve log`");
-  command->add_option("-o,--out", request->path, "the bundle, as r3.evolve")->required();
+                      "the number of an earlier record in `evolve log` (default: the last record)");
+  command->add_option("-o,--out", request->path, "the bundle's file, for example r3.evolve")
+      ->required();
   line.add_common(*command);
   line.on(*command,
           [request](const CommonOptions& common) { return run_export(common, *request); });

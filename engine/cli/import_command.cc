@@ -89,8 +89,8 @@ Result<int> record_past(const CommonOptions& common, const std::string& pipeline
 Status import_table(const CommonOptions& common, const ImportCommand& command,
                     const fs::path& file) {
   if (command.name.empty())
-    return bad_input("the kernel that the block sizes are for is missing", "",
-                     "--name KERNEL, a folder of kernels/");
+    return bad_input("--name is missing: block sizes belong to a kernel", "",
+                     "--name KERNEL names a folder of kernels/");
   const fs::path folder = kernels_root() / "kernels" / command.name;
   TRY_ASSIGN(auto spec, read_yaml((folder / "spec.yaml").string()));
   TRY_ASSIGN(auto report,
@@ -98,9 +98,10 @@ Status import_table(const CommonOptions& common, const ImportCommand& command,
                                            "--spec=" + spec.dump(),
                                            "--table=" + (folder / "tuned.json").string()}));
   say_notices(report);
-  print_result(common, report,
-               fmt::format("kernels/{}/tuned.json has {} more entries, which nobody timed here\n",
-                           command.name, report.value("entries", 0)));
+  print_result(
+      common, report,
+      fmt::format("kernels/{}/tuned.json: added {} entries; their times were not measured here\n",
+                  command.name, report.value("entries", 0)));
   return {};
 }
 
@@ -125,7 +126,7 @@ Status run_import_task(const CommonOptions& common, const ImportCommand& command
     const auto near = nearest(command.format, task_formats());
     return bad_input(fmt::format("unknown format '{}'{}", command.format,
                                  near ? fmt::format(", did you mean '{}'?", *near) : ""),
-                     "", fmt::format("there are {}", fmt::join(task_formats(), ", ")));
+                     "", fmt::format("one of: {}", fmt::join(task_formats(), ", ")));
   }
   if (!command.name.empty()) {
     TRY(check_kernel_name(command.name));
@@ -135,7 +136,7 @@ Status run_import_task(const CommonOptions& common, const ImportCommand& command
   std::error_code error;
   if (format->of_folder != nullptr && fs::is_directory(given, error)) file /= format->of_folder;
   if (!fs::is_regular_file(file, error))
-    return bad_input(fmt::format("{}: there is no such file", file.string()));
+    return bad_input(fmt::format("{}: no such file", file.string()));
   if (format->name == kTables) return import_table(common, command, file);
   std::vector<std::string> words = {fmt::format("--format={}", format->name),
                                     "--from=" + given.string(), "--name=" + command.name};
@@ -155,8 +156,8 @@ Status run_import_task(const CommonOptions& common, const ImportCommand& command
     if (!rounds) return std::move(rounds).error();
     report["rounds"] = *rounds;
     done = fmt::format(
-        "{} rounds are in the ledger as they were there (evolve log); their kernels are proposals, "
-        "which a build judges anew\n",
+        "{} rounds were added to the ledger unchanged (evolve log); their kernels are proposals, "
+        "and a build judges them again\n",
         *rounds);
   }
   say_written(common, report, done);
@@ -168,7 +169,7 @@ Status run_import(const CommonOptions& common, const ImportCommand& command, Bun
   if (!command.file.empty()) return run_import_task(common, command);
   const auto& formats = task_formats();
   if (std::find(formats.begin(), formats.end(), command.format) != formats.end())
-    return bad_input(fmt::format("evolve import {}: no file is given", command.format));
+    return bad_input(fmt::format("evolve import {}: the file is missing", command.format));
   bundle.path = command.format;
   TRY_ASSIGN(auto answer, import_bundle(common, bundle));
   return print_answer(common, answer);
@@ -178,18 +179,18 @@ Status run_import(const CommonOptions& common, const ImportCommand& command, Bun
 
 void add_import(CommandLine& line) {
   auto* command = line.app().add_subcommand(
-      "import", "take over a bundle's round for replays, or another system's task as a new kernel");
+      "import", "import a round from a bundle, or another system's task as a new kernel");
   auto options = std::make_shared<ImportCommand>();
   auto bundle = std::make_shared<BundleRequest>();
   command
-      ->add_option(
-          "what", options->format,
-          fmt::format("a bundle's file; or a task's format: {}", fmt::join(task_formats(), ", ")))
+      ->add_option("what", options->format,
+                   fmt::format("a bundle's file, or the task's format, one of: {}",
+                               fmt::join(task_formats(), ", ")))
       ->required();
   command->add_option("file", options->file, "the task's file");
-  command->add_option("--as", bundle->as, "of a bundle: the campaign's name here");
+  command->add_option("--as", bundle->as, "for a bundle: the campaign's name here");
   command->add_option("--name", options->name,
-                      "of a task: the kernel's name here (default: its own)");
+                      "for a task: the kernel's name here (default: the name in the task)");
   line.add_common(*command);
   line.on(*command, [options, bundle](const CommonOptions& common) {
     return run_import(common, *options, *bundle);

@@ -31,13 +31,13 @@ Status run_init(const CommonOptions& common, const InitCommand& command) {
 
 void add_init(CommandLine& line) {
   auto* init = line.app().add_subcommand(
-      "init", "a new kernel's folder and pipeline from a JAX function: spec, reference and seed");
+      "init", "create a new kernel's spec, reference, seed and pipeline from a JAX function");
   auto options = std::make_shared<InitCommand>();
   init->add_option("name", options->name, "the kernel's")->required();
   init->add_option("--from", options->from, "FILE:FUNCTION")->required();
   init->add_option("--input", options->inputs,
-                   "one of its inputs, in their order: 'x=bfloat16[M=4096, K=1024]' (default: what "
-                   "a function get_inputs of the file gives)")
+                   "one input, in the function's order: 'x=bfloat16[M=4096, K=1024]' (default: the "
+                   "inputs that the file's function get_inputs returns)")
       ->expected(1)
       ->take_all();
   line.add_folder_and_json(*init);

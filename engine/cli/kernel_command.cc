@@ -170,7 +170,7 @@ Status run_kernel_check(const CommonOptions& common, const std::string& name, in
   TRY_ASSIGN(auto own, check_campaign(common, spec));
   TRY(run_build(own, build_of({"task", "v0000"}, jobs)));
   if (!common.json) {
-    print_out(fmt::format("{}: the seed passes, and no trivial answer does\n", kernel_of(spec)));
+    print_out(fmt::format("{}: the seed passes, and no trivial answer passes\n", kernel_of(spec)));
   }
   return {};
 }
@@ -209,16 +209,19 @@ void add_kernel(CommandLine& line) {
     bool writes = false;
   };
   auto options = std::make_shared<Options>();
-  auto* kernel = line.app().add_subcommand("kernel", "a kernel by itself: check, time");
+  auto* kernel = line.app().add_subcommand(
+      "kernel", "check or time one kernel's seed, without a campaign: check, time");
   kernel->require_subcommand(1);
   auto* check = kernel->add_subcommand(
-      "check", "refuse a task that zeros, a mean or an input would pass, or that the seed fails");
+      "check", "check that the seed passes, and that zeros, a mean or an input do not");
   auto* time = kernel->add_subcommand(
-      "time", "check it, and say how long its seed takes and what bounds it");
-  time->add_flag("--write", options->writes, "into the kernel's README, too");
+      "time", "check the kernel, and report how long its seed takes and what bounds it");
+  time->add_flag("--write", options->writes, "also write the result into the kernel's README");
   for (CLI::App* command : {check, time}) {
     command->add_option("name", options->name, "a folder of kernels/, or a spec.yaml")->required();
-    command->add_option("-j,--jobs", options->jobs, "edges at a time (default: one a core)")
+    command
+        ->add_option("-j,--jobs", options->jobs,
+                     "number of edges to run in parallel (default: number of cores)")
         ->check(CLI::Range(1, 1024));
     line.add_common(*command);
   }

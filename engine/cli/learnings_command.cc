@@ -99,14 +99,14 @@ std::string text_of(const Standing& standing) {
     if (!one.is_rejected)
       known.push_back({one.id, kind_name(one.kind), evidence_words(one), one.title});
   }
-  std::vector<std::vector<std::string>> proposed = {{"proposed", "kind", "what became of it", ""}};
+  std::vector<std::vector<std::string>> proposed = {{"proposed", "kind", "outcome", ""}};
   for (const search::ProposedLearning& one : standing.lessons.proposed)
     proposed.push_back({one.handle, kind_name(one.learning.kind), one.outcome, one.learning.title});
   std::string out;
   for (const auto* rows : {&known, &proposed}) {
     if (rows->size() > 1) out += (out.empty() ? "" : "\n") + table(*rows, "  ");
   }
-  return out.empty() ? "nothing was learned yet\n" : out;
+  return out.empty() ? "no learnings yet\n" : out;
 }
 
 // Finds the proposal that a handle names. With `takes_accepted`, the id of an accepted entry is
@@ -124,9 +124,9 @@ Result<search::Learning> find_entry(const Standing& standing, const std::string&
     known.push_back(one.id);
   }
   auto near = nearest(handle, known);
-  return bad_input(fmt::format("no learning is called '{}'{}", handle,
+  return bad_input(fmt::format("no learning named '{}'{}", handle,
                                near ? fmt::format(", did you mean '{}'?", *near) : ""),
-                   "", "evolve learnings lists them");
+                   "", "evolve learnings lists all learnings");
 }
 
 // Returns the entries that the handles name, each once.
@@ -147,9 +147,11 @@ Status keep(const CommonOptions& common, const Standing& standing,
             std::vector<search::Learning> entries) {
   const std::string& path = standing.campaign.shape.files.learnings;
   if (path.empty()) {
-    return bad_input(fmt::format("{}: the pipeline names no file for what people say",
+    return bad_input(fmt::format("{}: the pipeline names no file for people's learnings",
                                  shown_path(standing.campaign.path)),
-                     "", "learn: { file: learnings.md }, and an empty file of that name beside it");
+                     "",
+                     "add learn: { file: learnings.md } to the pipeline, and create an empty "
+                     "learnings.md next to it");
   }
   const search::Learnings mine = search::parse_learnings(standing.file);
   // Entries that the rule has numbered keep their numbers.
@@ -161,8 +163,8 @@ Status keep(const CommonOptions& common, const Standing& standing,
         mine.entries.begin(), mine.entries.end(),
         [&](const search::Learning& one) { return !entry.id.empty() && one.id == entry.id; });
     if (is_mine) {
-      return bad_input(fmt::format("{}: '{}' is there already", path, entry.id), "",
-                       "edit the file: it is yours");
+      return bad_input(fmt::format("{}: '{}' is already in the file", path, entry.id), "",
+                       "edit the file to change the entry");
     }
     if (entry.id.empty()) entry.id = search::free_id(numbered, entry.kind);
     numbered.push_back(entry);
@@ -216,17 +218,20 @@ Status run_learnings_reject(const CommonOptions& common, const LearningsCommand&
 }  // namespace
 
 void add_learnings(CommandLine& line) {
-  auto* learnings =
-      line.app().add_subcommand("learnings", "what the campaign has learned, and what it may have");
+  auto* learnings = line.app().add_subcommand(
+      "learnings", "list what the campaign has learned, and what is proposed as learned");
   learnings->require_subcommand(0, 1);
   auto options = std::make_shared<LearningsCommand>();
-  auto* accept = learnings->add_subcommand("accept", "put proposals into your learn.file");
-  auto* reject = learnings->add_subcommand("reject", "turn some down there, so that they stay out");
+  auto* accept =
+      learnings->add_subcommand("accept", "add proposed learnings to the campaign's learn.file");
+  auto* reject = learnings->add_subcommand(
+      "reject", "mark learnings as rejected in the campaign's learn.file");
   for (CLI::App* command : {accept, reject}) {
-    command->add_option("which", options->handles, "as evolve learnings names them")->required();
+    command->add_option("which", options->handles, "the names that evolve learnings prints")
+        ->required();
     line.add_common(*command);
   }
-  accept->add_option("--as", options->kind, "what it is, where it is listed as the other")
+  accept->add_option("--as", options->kind, "the kind, if the listed kind is wrong")
       ->check(CLI::IsMember({"failure", "success"}));
   line.add_common(*learnings);
   line.on(*learnings, run_learnings);

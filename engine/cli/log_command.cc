@@ -23,7 +23,7 @@ Status run_log(const CommonOptions& common, int round) {
   const json& report = rounds;
   if (round == 0) {
     print_out(common.json      ? report.dump(2) + "\n"
-              : report.empty() ? "no round was built yet\n"
+              : report.empty() ? "no round has been built yet\n"
                                : rounds_text(report));
     return {};
   }
@@ -43,7 +43,8 @@ Status run_log(const CommonOptions& common, int round) {
 }  // namespace
 
 void add_log(CommandLine& line) {
-  auto* command = line.app().add_subcommand("log", "show the record of the rounds, or of one");
+  auto* command =
+      line.app().add_subcommand("log", "show the record of all rounds, or of one round");
   auto round = std::make_shared<std::string>();
   command->add_option("round", *round, "N or round-N");
   line.add_common(*command);

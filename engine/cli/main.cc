@@ -158,7 +158,7 @@ int main(int argc, char** argv) {
     if (std::ferror(stdout) != 0) return evolve::cli::end_output(0);
     // Our own code throws nothing: an exception is a bug, or no memory is left.
     evolve::print_err(
-        fmt::format("evolve: internal error: {}: please report this as a bug of evolve {}\n",
+        fmt::format("evolve: internal error: {}: please report this as a bug in evolve {}\n",
                     error.what(), EVOLVE_VERSION));
     return 70;
   }

@@ -66,9 +66,9 @@ Result<ir::Observation> read_row(const json& row, const std::string& folder) {
     return !read->kernel.empty() && !one.has_kernel(read->kernel);
   });
   if (programs.size() != 1)
-    return bad_input(fmt::format("{}: {} programs are among the dumps, one was expected",
+    return bad_input(fmt::format("{}: the dumps contain {} programs; expected one",
                                  path_of("dumps"), programs.size()),
-                     "", "\"kernel\": NAME takes the one with this kernel");
+                     "", "select the program with \"kernel\": NAME");
   read->program = std::move(programs.front());
   if (row.contains("operands")) {
     TRY_ASSIGN(auto input, read_operand_files(path_of("operands"), {}));
@@ -93,17 +93,17 @@ Result<Rows> read_rows(const std::string& path) {
     return bad_input(fmt::format("{}: row {}: {}", path, number, what), "",
                      "[{\"dumps\": DIR, \"seconds\": 1.2e-4, …}, …]");
   };
-  if (!document.is_array()) return error(1, "a list of rows was expected");
+  if (!document.is_array()) return error(1, "expected a list of rows");
   std::string folder = std::filesystem::path(path).parent_path().string();
   Rows out;
   for (const json& row : document) {
     size_t number = out.observations.size() + 1;
     bool is_row = row.is_object() && row.value("dumps", json()).is_string() &&
                   row.value("seconds", json()).is_number();
-    if (!is_row) return error(number, "'dumps' and 'seconds' were expected");
+    if (!is_row) return error(number, "expected 'dumps' and 'seconds'");
     for (const char* key : {"operands", "kernel", "group", "family", "libtpu"}) {
       if (row.contains(key) && !row[key].is_string())
-        return error(number, fmt::format("'{}' is no text", key));
+        return error(number, fmt::format("'{}' is not a text", key));
     }
     TRY_ASSIGN(auto one, read_row(row, folder));
     if (one.group.empty()) one.group = fmt::format("row {}", number);
@@ -145,8 +145,8 @@ std::string calibration_text(const ir::Device& start, const ir::Calibration& fou
   line("DMA latency, us", start.dma_latency_seconds, found.device.dma_latency_seconds, 1e-6);
   line("HBM, TB/s", start.hbm_bytes_per_second, found.device.hbm_bytes_per_second, 1e12);
   line("mean error, %", found.error_before, found.error, 1e-2);
-  text +=
-      fmt::format("{:<24}{:>10}{:>10.3f}\n", "of unseen groups, %", "", 100 * found.error_unseen);
+  text += fmt::format("{:<24}{:>10}{:>10.3f}\n", "unseen groups' error, %", "",
+                      100 * found.error_unseen);
   return text +
          fmt::format("{:<24}{:>10}{:>10.3f}\n", "rank correlation", "", found.rank_correlation);
 }
@@ -203,11 +203,12 @@ std::string validation_text(const ir::Device& device, const ir::Validation& foun
       "correlation {:.4f}\n",
       count - found.not_modelled.size(), count, device.name, 100 * found.error, found.scale,
       found.rank_correlation);
-  std::vector<std::vector<std::string>> pairs = {{"times differ by", "right in a group", "right"}};
+  std::vector<std::vector<std::string>> pairs = {
+      {"times differ by", "right within a group", "right"}};
   for (size_t i = 0; i < found.of_all.size(); ++i)
     pairs.push_back({interval_words(found.of_all[i]), right_words(found.of_groups[i]),
                      right_words(found.of_all[i])});
-  text += "\npairs in their order\n" + table(pairs, "  ");
+  text += "\npairs in the right order\n" + table(pairs, "  ");
   if (found.families.size() > 1) {
     std::vector<std::vector<std::string>> families = {{"family", "rows", "mean error"}};
     for (const ir::Family& one : found.families)
@@ -283,15 +284,17 @@ Status run_model_calibrate(const ModelCommand& command, bool json_wanted) {
 
 void add_model(CommandLine& line) {
   auto* model = line.app().add_subcommand(
-      "model", "the model of a TPU: its constants, and how far it is to be believed");
+      "model", "calibrate and check the model of a TPU: calibrate, validate");
   model->require_subcommand(1);
   auto options = std::make_shared<ModelCommand>();
-  auto* calibrate = model->add_subcommand("calibrate", "fit them to measured times");
+  auto* calibrate =
+      model->add_subcommand("calibrate", "fit the model's constants to measured times");
   calibrate->add_option("times", options->rows, "a JSON file of measured times")->required();
-  auto* validate = model->add_subcommand("validate", "hold the model against measured times");
+  auto* validate = model->add_subcommand("validate", "compare the model with measured times");
   validate->add_option("times", options->rows, "a JSON file of measured times")->required();
-  validate->add_option("--constants", options->constants,
-                       "constants of its model, as 'evolve model calibrate' writes them");
+  validate->add_option(
+      "--constants", options->constants,
+      "the constants of the device's model: a file that 'evolve model calibrate' wrote");
   for (auto* command : {calibrate, validate}) {
     command->add_option("--device", options->device,
                         fmt::format("the device (default: {})", options->device));

@@ -29,8 +29,9 @@ Status check_kernel_name(const std::string& name) {
       name.find_first_not_of(kAll) == std::string::npos) {
     return {};
   }
-  return bad_input(fmt::format("'{}' is no name of a kernel", name), "",
-                   "small letters, digits and _: it is a folder and a Python module");
+  return bad_input(
+      fmt::format("'{}' is not a valid kernel name", name), "",
+      "a kernel's name is a folder and a Python module: use lower-case letters, digits and _");
 }
 
 fs::path kernels_root() {
@@ -45,7 +46,7 @@ fs::path kernels_root() {
 Result<json> python_report(const std::string& program, const std::vector<std::string>& words) {
   TRY_ASSIGN(auto said, run_python(program, words));
   json report = json_or_null(said);
-  if (!report.is_object()) return external(program + ": its report is no JSON");
+  if (!report.is_object()) return external(program + ": its report is not JSON");
   return report;
 }
 
@@ -72,7 +73,7 @@ Result<json> write_kernel(const std::string& program, std::vector<std::string> w
 void say_written(const CommonOptions& common, const json& report, const std::string& done) {
   say_notices(report);
   if (const json refused = report.value("refused", json()); refused.is_object()) {
-    print_err(fmt::format("evolve: warning: the judge would refuse this seed: {}\nhint: {}\n",
+    print_err(fmt::format("evolve: warning: the judge would reject this seed: {}\nhint: {}\n",
                           refused.value("why", ""), refused.value("instead", "")));
   }
   std::string dimensions;
@@ -81,8 +82,11 @@ void say_written(const CommonOptions& common, const json& report, const std::str
     dimensions += fmt::format(" {}={}", name, size.dump());
   const std::string pipeline = from_here(report["pipeline"]);
   print_result(common, report,
-               fmt::format("{} and {}, of the dimensions{}\n{}\nWhat to do next:\n"
-                           "  evolve kernel check {}\n  evolve build round-1 -p {}\n",
+               fmt::format("wrote {} and {}, with the dimensions{}\n"
+                           "{}\n"
+                           "Next steps:\n"
+                           "  evolve kernel check {}\n"
+                           "  evolve build round-1 -p {}\n",
                            from_here(report["folder"]), pipeline, dimensions, done,
                            report["name"].get<std::string>(), pipeline));
 }

@@ -112,9 +112,8 @@ Status store(const CommonOptions& common, const Campaign& campaign, const Person
   std::string text = fmt::format("{}: {} {}\n", place.id,
                                  proposal.passed ? "passed in" : "proposed in", place.path);
   if (checked.known_as) {
-    text += fmt::format(
-        "       its source is that of {}: it gets its results, and nothing new is learned\n",
-        *checked.known_as);
+    text += fmt::format("       the source equals that of {}: the variant gets the same results\n",
+                        *checked.known_as);
   }
   text += fmt::format("       {}\n", next_step(place.round, open));
   print_result(common, report, text);
@@ -123,8 +122,8 @@ Status store(const CommonOptions& common, const Campaign& campaign, const Person
 
 Status check_free(const PersonPlace& place, bool replace) {
   if (place.is_open || replace) return {};
-  return bad_input(fmt::format("{}: something is proposed already: {}", place.id, place.path), "",
-                   "--replace puts this in its place");
+  return bad_input(fmt::format("{}: already has a proposal: {}", place.id, place.path), "",
+                   "--replace replaces the proposal");
 }
 
 // Proposes the text of a file that the person knows as `name`.
@@ -138,7 +137,7 @@ Status propose(const CommonOptions& common, const Campaign& campaign, const Pers
     for (const std::string& word : command.parents) {
       const auto id = VariantId::parse(word);
       if (!id) {
-        return bad_input(fmt::format("parent '{}': no such variant was built", word), "",
+        return bad_input(fmt::format("parent '{}': this variant was not built", word), "",
                          "evolve log names those that survive");
       }
       proposal->parents.push_back(*id);
@@ -169,7 +168,7 @@ json place_record(const PersonPlace& place) {
 }
 
 void tell_places(int round, const std::vector<PersonPlace>& places) {
-  std::vector<std::vector<std::string>> rows = {{"place", "child of", "its kernel", "proposed"}};
+  std::vector<std::vector<std::string>> rows = {{"place", "parent", "parent's kernel", "proposal"}};
   bool is_open = false;
   for (const PersonPlace& one : places) {
     rows.push_back({one.id, one.parent, one.parent_path, one.is_open ? "-" : one.path});
@@ -178,8 +177,8 @@ void tell_places(int round, const std::vector<PersonPlace>& places) {
   print_out(fmt::format("{}\n", table(rows, "  ")));
   if (!is_open) return;
   print_out(
-      fmt::format("  evolve propose --file K.py --note \"…\", or evolve edit {}; "
-                  "evolve round close {} goes on without\n",
+      fmt::format("  run evolve propose --file K.py --note \"…\", or evolve edit {}; evolve round "
+                  "close {} leaves the open places empty\n",
                   places.front().parent, round));
 }
 
@@ -190,8 +189,8 @@ void tell_plans(int round, const std::vector<VariantPlan>& plans) {
   });
   if (waits == plans.end()) return;
   print_out(
-      fmt::format("  evolve plan show {}, and then evolve plan approve, edit or reject; "
-                  "evolve round close {} rejects what is left\n",
+      fmt::format("  run evolve plan show {}, then evolve plan approve, edit or reject; evolve "
+                  "round close {} rejects the remaining plans\n",
                   waits->id, round));
 }
 
@@ -236,7 +235,7 @@ bool has_come(const CommonOptions& common, const Campaign& campaign, Awaited& on
         {"event", "not_taken"}, {"variant", one.id}, {"file", one.path}, {"reason", why}};
     print_out(event.dump() + "\n");
   } else {
-    print_out(fmt::format("{}: not taken as it is: {}\n", one.id, why));
+    print_out(fmt::format("{}: rejected: {}\n", one.id, why));
   }
   return false;
 }
@@ -279,7 +278,8 @@ std::vector<std::string> built_before(const Campaign& campaign, int round) {
 // Checks the kernel, and puts it into the campaign's folder of proposals.
 Status run_propose(const CommonOptions& common, const ProposeCommand& command) {
   if (command.file.empty() && !command.passed)
-    return bad_input("propose: no kernel is given", "", "--file K.py, or --pass \"why not\"");
+    return bad_input("propose: the kernel is missing", "",
+                     "use --file K.py, or --pass \"why not\"");
   std::string text;
   if (!command.file.empty()) {
     // The file is read before open_campaign() changes to the project's root.
@@ -319,15 +319,15 @@ Status run_edit(const CommonOptions& common, const std::string& variant, Propose
   TRY_ASSIGN(auto edited, world::read_file(path));
   if (edited == begun) {
     TRY(files.remove(path));
-    return bad_input(fmt::format("{}: nothing was changed, so nothing is proposed", variant));
+    return bad_input(
+        fmt::format("{}: the kernel was not changed, so nothing is proposed", variant));
   }
   command.note.clear();  // the text has the note
   auto status = propose(common, campaign, place, edited, path, command);
   if (status) return files.remove(path);
   Error error = std::move(status).error();
-  error.hint =
-      fmt::format("evolve edit {} --variant {} goes on with your text, which is kept in {}",
-                  variant, place.id, path);
+  error.hint = fmt::format("evolve edit {} --variant {} opens your text again, which is kept in {}",
+                           variant, place.id, path);
   return error;
 }
 
@@ -378,21 +378,25 @@ Status run_round_close(const CommonOptions& common, int round) {
 }
 
 void add_proposal_options(CLI::App& command, ProposeCommand& options) {
-  command.add_option("--note", options.note, "what is new, in a line: mutators read it, too");
-  command.add_option("--variant", options.variant, "the place (default: the first open one)");
-  command.add_flag("--replace", options.replace, "in place of what was proposed for it");
+  command.add_option("--note", options.note,
+                     "one line on what is new; mutators read the note, too");
+  command.add_option("--variant", options.variant,
+                     "the place, for example v0007 (default: the first open place)");
+  command.add_flag("--replace", options.replace, "replace the place's existing proposal");
 }
 
 }  // namespace
 
 void add_propose(CommandLine& line) {
-  auto* propose = line.app().add_subcommand(
-      "propose", "propose a kernel for a place of a round that is a person's");
+  auto* propose =
+      line.app().add_subcommand("propose", "propose a kernel for a person's place in a round");
   auto options = std::make_shared<ProposeCommand>();
-  propose->add_option("--file", options->file, "the kernel, whole or its EVOLVE block; -: stdin");
+  propose->add_option("--file", options->file,
+                      "the whole kernel, or only its EVOLVE block; - reads stdin");
   propose->add_option("--parent", options->parents,
-                      "the variants that it was made from (default: as evolve round open says)");
-  propose->add_option("--pass", options->passed, "no kernel for this place, and why");
+                      "the variants that the kernel was made from (default: the parent that evolve "
+                      "round open prints)");
+  propose->add_option("--pass", options->passed, "propose no kernel for this place, and say why");
   add_proposal_options(*propose, *options);
   line.add_common(*propose);
   line.on(*propose,
@@ -401,7 +405,7 @@ void add_propose(CommandLine& line) {
 
 void add_edit(CommandLine& line) {
   auto* edit = line.app().add_subcommand(
-      "edit", "open an editor on a variant's kernel, and propose what you make of it");
+      "edit", "open a variant's kernel in an editor, and propose the result");
   auto options = std::make_shared<ProposeCommand>();
   auto from = std::make_shared<std::string>();
   edit->add_option("from", *from, "v0007")->required();
@@ -413,15 +417,16 @@ void add_edit(CommandLine& line) {
 }
 
 void add_round(CommandLine& line) {
-  auto* round = line.app().add_subcommand("round", "people's part of a round: open, close");
+  auto* round = line.app().add_subcommand("round", "open or close a round for people's proposals");
   round->require_subcommand(1);
   auto build = std::make_shared<BuildCommand>();
   auto options = std::make_shared<RoundCommand>();
   auto* open = round->add_subcommand(
-      "open", "build the round before, say whose kernels are wanted, and wait for them");
-  open->add_flag("!--no-wait", options->waits, "say it, and do not wait");
+      "open",
+      "build the previous round, list the open places and plans, and wait until they are filled");
+  open->add_flag("!--no-wait", options->waits, "list the open places and plans, but do not wait");
   add_build_options(line, *open, *build);
-  auto* close = round->add_subcommand("close", "give up the places that nobody has filled");
+  auto* close = round->add_subcommand("close", "leave open places empty, and reject open plans");
   for (CLI::App* command : {open, close}) {
     command->add_option("round", options->round, "N or round-N")->required();
     line.add_common(*command);

@@ -94,7 +94,7 @@ json plan_report(const VariantPlan& plan) {
 }
 
 std::string plan_table(const std::vector<VariantPlan>& plans) {
-  std::vector<std::vector<std::string>> rows = {{"plan of", "round", "by", "it", "what"}};
+  std::vector<std::vector<std::string>> rows = {{"variant", "round", "model", "state", "plan"}};
   for (const VariantPlan& one : plans) {
     rows.push_back({one.id, std::to_string(one.round), one.model, state_words(one), gist_of(one)});
   }
@@ -130,7 +130,8 @@ Status run_plan_show(const CommonOptions& common, const PlanCommand& command) {
   std::erase_if(plans, [](const VariantPlan& one) { return one.state == PlanState::unasked; });
   json report = json::array();
   for (const VariantPlan& one : plans) report.push_back(plan_report(one));
-  print_result(common, report, plans.empty() ? "no plan was written yet\n" : plan_table(plans));
+  print_result(common, report,
+               plans.empty() ? "no plan has been written yet\n" : plan_table(plans));
   return {};
 }
 
@@ -165,7 +166,7 @@ Status run_plan_edit(const CommonOptions& common, const PlanCommand& command) {
     TRY(files.remove(path));
     return bad_input(
         fmt::format("{}: {}, so nothing is decided", plan.id,
-                    text.empty() ? "no plan was left" : "nothing was changed"),
+                    text.empty() ? "the plan is empty" : "the plan was not changed"),
         "",
         fmt::format("evolve plan approve {0}, or evolve plan reject {0} --note \"why\"", plan.id));
   }
@@ -175,21 +176,21 @@ Status run_plan_edit(const CommonOptions& common, const PlanCommand& command) {
 
 void add_plan(CommandLine& line) {
   auto* plan = line.app().add_subcommand(
-      "plan", "what models mean to do before they write code: show, approve, reject, edit");
+      "plan",
+      "review the plans that models write before they write code: show, approve, reject, edit");
   plan->require_subcommand(1);
   auto options = std::make_shared<PlanCommand>();
-  auto* show = plan->add_subcommand("show", "all plans and where they stand, or one of them");
+  auto* show = plan->add_subcommand("show", "list all plans with their states, or print one plan");
   show->add_option("variant", options->variants, "v0007")->expected(0, 1);
-  auto* approve = plan->add_subcommand("approve", "have them carried out as they stand");
-  auto* reject = plan->add_subcommand("reject", "turn them down: no code is asked for");
+  auto* approve = plan->add_subcommand("approve", "approve plans without changes");
+  auto* reject = plan->add_subcommand("reject", "reject plans: the models are not asked for code");
   for (CLI::App* command : {approve, reject})
     command->add_option("variant", options->variants, "v0007 …")->required();
-  auto* edit =
-      plan->add_subcommand("edit", "open an editor on one, and approve what you make of it");
+  auto* edit = plan->add_subcommand("edit", "open a plan in an editor, and approve the result");
   edit->add_option("variant", options->variants, "v0007")->required()->expected(1);
   for (CLI::App* command : {approve, edit})
-    command->add_option("--note", options->note, "for other people");
-  reject->add_option("--note", options->note, "why: models are told, too")->required();
+    command->add_option("--note", options->note, "a note for other people");
+  reject->add_option("--note", options->note, "the reason; models read it, too")->required();
   using RunPlan = Status (*)(const CommonOptions&, const PlanCommand&);
   const std::pair<CLI::App*, RunPlan> commands[] = {{show, run_plan_show},
                                                     {approve, run_plan_approve},

@@ -67,8 +67,8 @@ Status run_prompt_show(const CommonOptions& common, const std::string& variant, 
   const json plan = asked_in(folder + "/plan", has_reply);
   json code = asked_in(folder, has_reply);
   if (plan.is_null() && code.is_null()) {
-    return bad_input(fmt::format("no model was asked for '{}'", variant), "",
-                     fmt::format("evolve show {}", variant));
+    return bad_input(fmt::format("no model was asked to write '{}'", variant), "",
+                     fmt::format("evolve show {} shows where the variant comes from", variant));
   }
   if (common.json) {
     if (!plan.is_null()) code["plan"] = plan;
@@ -84,13 +84,13 @@ Status run_prompt_show(const CommonOptions& common, const std::string& variant, 
 }  // namespace
 
 void add_prompt(CommandLine& line) {
-  auto* prompt = line.app().add_subcommand("prompt", "what language models are asked: show");
+  auto* prompt = line.app().add_subcommand("prompt", "print the prompts of language models: show");
   prompt->require_subcommand(1);
-  auto* show = prompt->add_subcommand("show", "print what was sent for a variant, word for word");
+  auto* show = prompt->add_subcommand("show", "print the prompt for a variant, exactly as sent");
   auto variant = std::make_shared<std::string>();
   auto has_reply = std::make_shared<bool>(false);
   show->add_option("variant", *variant, "v0007")->required();
-  show->add_flag("--reply", *has_reply, "and what came back");
+  show->add_flag("--reply", *has_reply, "also print the model's reply");
   line.add_common(*show);
   line.on(*show, [variant, has_reply](const CommonOptions& common) {
     return run_prompt_show(common, *variant, *has_reply);

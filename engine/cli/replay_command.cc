@@ -18,26 +18,29 @@ Status run_replay(const CommonOptions& common, const ReplayRequest& request) {
 
 void add_replay(CommandLine& line) {
   auto* command = line.app().add_subcommand(
-      "replay", "repeat a recorded round from the ledger and the blobs alone, byte for byte");
+      "replay", "restore a recorded round byte for byte, from the ledger and the stored blobs");
   auto request = std::make_shared<ReplayRequest>();
   command->add_option("round", request->round, "round-N (default: the last one)");
   command->add_option("--record", request->record,
-                      "another record of it than the last, by its number in `evolve log`");
+                      "the number of an earlier record in `evolve log` (default: the last record)");
   command->add_option("-o,--out", request->out,
-                      "new folder for the files (default: in the state folder)");
+                      "the new folder for the files (default: a folder in the state folder)");
   command->add_flag("--verify", request->verify,
-                    "run every pure step anew in a fresh folder, and compare the bytes");
-  command->add_flag("--remeasure", request->remeasure,
-                    "measure every time anew, and say which agree; the record stays");
+                    "run every pure step again in an empty folder, and compare the bytes");
+  command->add_flag(
+      "--remeasure", request->remeasure,
+      "measure every time again, and report which times agree; the record does not change");
   command->add_flag("--their-judge", request->their_judge,
-                    "run an imported round's own programs and commands, as they came");
+                    "run the programs and commands that came with an imported round, unchanged");
   command
       ->add_option("--check-determinism", request->times,
-                   "run every pure step anew so often, each time in other surroundings")
+                   "run every pure step this many times, in different environments")
       ->check(CLI::Range(1, 100));
   command->add_option("--against", request->against,
-                      "name the first step at which the record parts from this one");
-  command->add_option("-j,--jobs", request->jobs, "steps at a time (default: one a core)")
+                      "print the first step in which the record differs from this record");
+  command
+      ->add_option("-j,--jobs", request->jobs,
+                   "number of steps to run in parallel (default: number of cores)")
       ->check(CLI::Range(1, 1024));
   line.add_common(*command);
   line.on(*command,

@@ -97,9 +97,10 @@ void tell(const CommonOptions& common, bool is_quiet, int round, const search::S
   }
   if (is_quiet) return;
   std::string line = fmt::format("evolve: round-{}: ", round);
-  line += at.speedup ? fmt::format("{:.4g}x the seed's speed", *at.speedup) : "no speedup is known";
+  line +=
+      at.speedup ? fmt::format("{:.4g}x the seed's speed", *at.speedup) : "the speedup is unknown";
   if (at.roofline) line += fmt::format(", {:.0f} % of the roofline", 100 * *at.roofline);
-  if (at.stagnant > 0) line += fmt::format(", no faster for {:.0f} rounds", at.stagnant);
+  if (at.stagnant > 0) line += fmt::format(", not improved for {:.0f} rounds", at.stagnant);
   if (at.cost_usd > 0) line += fmt::format(", {:.2f} usd", at.cost_usd);
   print_out(line + (why.empty() ? "" : "; stops: " + why) + "\n");
 }
@@ -141,7 +142,7 @@ Status run_rounds(const CommonOptions& given, const BuildCommand& command,
       TRY_ASSIGN(auto is_next_built, is_built(session, round + 1));
       if (is_next_built) why.clear();
     }
-    if (why.empty() && round == last) why = "that was the last round";
+    if (why.empty() && round == last) why = "the last round is done";
     tell(common, command.quiet, round, at, why);
     if (!why.empty()) return {};
   }
@@ -152,12 +153,13 @@ Status run_rounds(const CommonOptions& given, const BuildCommand& command,
 
 void add_run(CommandLine& line) {
   auto* command = line.app().add_subcommand(
-      "run", "build round after round by itself, until it is enough or the last one is done");
+      "run", "build round after round, until the stop rule holds or the last round is done");
   auto build = std::make_shared<BuildCommand>();
   auto until = std::make_shared<std::string>();
-  command->add_option("--until", *until,
-                      "when it is enough: 'speedup>=1.3 or stagnant 3 or cost>=5usd'; also rounds, "
-                      "roofline, tokens, device, wall (default: the pipeline's session.until)");
+  command->add_option(
+      "--until", *until,
+      "the stop rule, for example 'speedup>=1.3 or stagnant 3 or cost>=5usd'; also rounds, "
+      "roofline, tokens, device, wall (default: the pipeline's session.until)");
   add_build_options(line, *command, *build);
   line.add_common(*command);
   line.on(*command, [build, until](const CommonOptions& common) {

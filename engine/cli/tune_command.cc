@@ -138,7 +138,7 @@ std::string text_of(const std::string& kernel, const std::string& path,
                       entry.kind, fmt::format("{}", fmt::join(sizes, " "))});
     }
   }
-  return fmt::format("{}: {} of its buckets tuned for {}: {}\n", kernel, entries.size(),
+  return fmt::format("{}: {} buckets tuned for {}: {}\n", kernel, entries.size(),
                      entries.front().device, path) +
          table(rows, "  ");
 }
@@ -151,7 +151,7 @@ std::string kept_text(const std::vector<json>& kept) {
     for (const json& time : entry["times"])
       times.push_back(fmt::format("{} {}", time["case"].get<std::string>(),
                                   duration(time["seconds"].get<double>())));
-    out += fmt::format("  kept, for it is faster: {} ({})\n", fmt::join(times, ", "),
+    out += fmt::format("  kept because it is faster: {} ({})\n", fmt::join(times, ", "),
                        entry["block_sizes"].dump());
   }
   return out;
@@ -188,7 +188,7 @@ Status run_tune(const CommonOptions& common, const BuildCommand& build, const Tu
   }
   print_out(text_of(kernel, shown(path), entries) + kept_text(updated->kept));
   for (const json& entry : updated->taken_out)
-    common.warn(fmt::format("{}: the spec does not allow {}: the entry is taken out", shown(path),
+    common.warn(fmt::format("{}: the spec does not allow {}: the entry was removed", shown(path),
                             entry["block_sizes"].dump()));
   return {};
 }
@@ -198,16 +198,17 @@ Status run_tune(const CommonOptions& common, const BuildCommand& build, const Tu
 void add_tune(CommandLine& line) {
   auto* command = line.app().add_subcommand(
       "tune",
-      "find a kernel's best block sizes for each bucket of sizes, and keep them for callers");
+      "find a kernel's best block sizes for each bucket of sizes, and store them for callers");
   auto tune = std::make_shared<TuneCommand>();
   auto build = std::make_shared<BuildCommand>();
   command->add_option("name", tune->kernel, "a folder of kernels/, or a spec.yaml")->required();
-  command->add_option("--case", tune->cases, "only this bench case, of which there may be several")
+  command
+      ->add_option("--case", tune->cases, "tune only this bench case; may be given several times")
       ->expected(1)
       ->take_all();
-  command->add_option("--rounds", tune->rounds, "of a bucket's campaign (default: 2)")
+  command->add_option("--rounds", tune->rounds, "number of rounds for each bucket (default: 2)")
       ->check(CLI::Range(1, 1000));
-  command->add_option("--variants", tune->variants, "a round (default: 8)")
+  command->add_option("--variants", tune->variants, "number of variants in a round (default: 8)")
       ->check(CLI::Range(1, 1000));
   add_build_options(line, *command, *build);
   line.add_common(*command);

@@ -35,7 +35,7 @@ Status run_why(const CommonOptions& common, const std::string& target) {
 
 void add_why(CommandLine& line) {
   auto* command = line.app().add_subcommand(
-      "why", "say what a build would run and why, and what the last one ran");
+      "why", "show what a build would run and why, and what the last build ran");
   auto target = std::make_shared<std::string>();
   command->add_option("target", *target, "round-N, vNNNN, or a file (default: the last round)");
   line.add_common(*command);

@@ -90,7 +90,7 @@ Error parse_error(std::string_view text, const mu::Parser::exception_type& error
       return bad_input(
           in_formula(text, fmt::format("unknown name '{}'{}", token, suggestion(token, known))));
     }
-    case mu::ecUNEXPECTED_EOF: return bad_input(in_formula(text, "it ends too early"));
+    case mu::ecUNEXPECTED_EOF: return bad_input(in_formula(text, "ends too early"));
     case mu::ecMISSING_PARENS: return bad_input(in_formula(text, "a ')' is missing"));
     case mu::ecTOO_FEW_PARAMS:
       return bad_input(in_formula(text, fmt::format("'{}' needs more arguments", token)));
@@ -118,10 +118,11 @@ Result<Formula> Formula::parse(std::string_view text, std::span<const std::strin
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
     return bad_input("the formula is empty");
   if (text.size() > kLongestFormula) {
-    return bad_input(
-        fmt::format("the formula has {} characters, allowed are {}", text.size(), kLongestFormula));
+    return bad_input(fmt::format("the formula has {} characters, at most {} are allowed",
+                                 text.size(), kLongestFormula));
   }
-  if (has_assignment(text)) return bad_input(in_formula(text, "'=' does not compare; write '=='"));
+  if (has_assignment(text))
+    return bad_input(in_formula(text, "'=' is not a comparison; write '=='"));
   Formula formula;
   formula.text_ = text;
   formula.parser_ = std::make_shared<Parser>();
@@ -135,7 +136,7 @@ Result<Formula> Formula::parse(std::string_view text, std::span<const std::strin
     parser.SetExpr(formula.text_);
     int count = 0;
     parser.Eval(count);
-    if (count != 1) return bad_input(in_formula(text, "',' gives several values"));
+    if (count != 1) return bad_input(in_formula(text, "',' makes several values"));
   } catch (const mu::Parser::exception_type& error) {
     return parse_error(text, error, names);
   } catch (const std::exception& error) {
@@ -151,7 +152,7 @@ Result<double> Formula::evaluate(std::span<const int64_t> values) const {
   }
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i] > kExactLimit || values[i] < -kExactLimit) {
-      return bad_input(in_formula(text_, fmt::format("{} is above 2^53, not exact", values[i])));
+      return bad_input(in_formula(text_, fmt::format("{} is above 2^53 and not exact", values[i])));
     }
     parser_->values[i] = static_cast<double>(values[i]);
   }
@@ -176,7 +177,7 @@ Result<int64_t> Formula::whole(std::span<const int64_t> values) const {
     return bad_input(in_formula(text_, fmt::format("expected a whole number, got {}", value)));
   }
   if (std::fabs(value) > static_cast<double>(kExactLimit)) {
-    return bad_input(in_formula(text_, fmt::format("{} is above 2^53, not exact", value)));
+    return bad_input(in_formula(text_, fmt::format("{} is above 2^53 and not exact", value)));
   }
   return static_cast<int64_t>(value);
 }

@@ -86,8 +86,8 @@ bool is_of_word(char c) {
 // Returns "not JSON: line 3, column 7: NaN, which JSON does not have". `read`: how many bytes were
 // read when the text stopped being JSON.
 std::string why_not(std::string_view text, size_t read) {
-  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return "not JSON: it is empty";
-  if (read > text.size()) return "not JSON: it ends too early";
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return "not JSON: empty";
+  if (read > text.size()) return "not JSON: ends too early";
   size_t begin = read == 0 ? 0 : read - 1;
   while (begin > 0 && is_of_word(text[begin]) && is_of_word(text[begin - 1])) --begin;
   size_t end = begin;
@@ -104,7 +104,7 @@ std::string why_not(std::string_view text, size_t read) {
                                 : fmt::format("line {}, column {}", line, column);
   const std::string_view number = word.substr(word.starts_with('-') ? 1 : 0);
   if (number == "NaN" || number == "nan" || number == "Infinity" || number == "inf")
-    return fmt::format("not JSON: {}: {}, which JSON does not have", place, word);
+    return fmt::format("not JSON: {}: {} does not exist in JSON", place, word);
   if (!word.empty()) return fmt::format("not JSON: {}: at '{}'", place, word);
   const char c = text[begin];
   return c > 0x20 && c < 0x7F ? fmt::format("not JSON: {}: at '{}'", place, c)

@@ -163,7 +163,8 @@ Result<Record> decode_record(std::string_view text) {
     return bad_input("not a record of a round");
   }
   if (format != kFormat) {
-    return bad_input(fmt::format("a record of format '{}', this evolve reads {}", format, kFormat));
+    return bad_input(
+        fmt::format("the record has the format '{}', but this evolve reads {}", format, kFormat));
   }
   const json steps = all.value("steps", json());
   bool is_whole = read(all.value("toolchain", json()), out.toolchain) &&
@@ -173,7 +174,7 @@ Result<Record> decode_record(std::string_view text) {
     out.steps.resize(steps.size());
     for (size_t i = 0; i < steps.size(); ++i) is_whole = is_whole && read(steps[i], out.steps[i]);
   }
-  if (!is_whole) return bad_input("a record of a round, and a damaged one");
+  if (!is_whole) return bad_input("the record of the round is damaged");
   return out;
 }
 

@@ -77,7 +77,7 @@ Result<double> parse_size(std::string_view text) {
                               {"T", 1e12}}) {
     if (number && rest == unit) return *number * factor;
   }
-  return bad_input(fmt::format("{}: not a size, as 1.5 GiB is", text));
+  return bad_input(fmt::format("{}: not a size, for example 1.5 GiB", text));
 }
 
 Result<Resources::value_type> parse_resource(std::string_view text) {
@@ -86,7 +86,7 @@ Result<Resources::value_type> parse_resource(std::string_view text) {
   auto amount = parse_size(equals == text.size() ? "" : text.substr(equals + 1));
   const bool is_whole = amount && *amount == std::floor(*amount);
   if (name.empty() || !amount || (name != "memory" && !is_whole)) {
-    return bad_input(fmt::format("{}: not a resource, as memory=16GiB and tpu=4 are", text));
+    return bad_input(fmt::format("{}: not a resource, for example memory=16GiB or tpu=4", text));
   }
   return Resources::value_type(name, *amount);
 }
@@ -100,13 +100,13 @@ Result<Extensions> read_extensions(const VariableOf& variable) {
     const bool is_placed = !variable("device_kind").empty() && !variable("protocol").empty();
     if (*step_class == StepClass::measured && !is_placed) {
       return bad_input(
-          "class = measured: device_kind and protocol are missing: what is measured on one kind of "
-          "device is no result for another");
+          "class = measured: device_kind and protocol are missing: a measurement is valid only for "
+          "its kind of device");
     }
   }
   if (auto text = variable("memory"); !text.empty()) {
     auto bytes = parse_size(text);
-    if (!bytes) return wrong("memory", text, "a size, as 1.5 GiB is");
+    if (!bytes) return wrong("memory", text, "a size, for example 1.5 GiB");
     out.needs["memory"] = *bytes;
   }
   const std::string device = variable("device");
@@ -116,7 +116,7 @@ Result<Extensions> read_extensions(const VariableOf& variable) {
     const std::string kind(text.substr(0, blank));
     const auto count = rest.empty() ? 1 : take_number(rest).value_or(0);
     if (!rest.empty() || count < 1 || count != std::floor(count) || kind == "memory") {
-      return wrong("device", text, "a kind and a count, as tpu 4 is");
+      return wrong("device", text, "a kind and a count, for example tpu 4");
     }
     out.needs[kind] = count;
   }
@@ -144,7 +144,7 @@ Result<Extensions> read_extensions(const VariableOf& variable) {
     if (text != "0" && text != "1") return wrong("sandbox", text, "0 or 1");
     out.is_sandboxed = text == "1";
     if (out.is_sandboxed && !variable("worker").empty()) {
-      return bad_input("sandbox = 1: not for an edge with a worker");
+      return bad_input("sandbox = 1: an edge with a worker cannot have a sandbox");
     }
   }
   if (const auto secrets = words_in(variable("secrets")); !secrets.empty()) {
@@ -153,7 +153,7 @@ Result<Extensions> read_extensions(const VariableOf& variable) {
         std::find_first_of(secrets.begin(), secrets.end(), declared.begin(), declared.end());
     if (both != secrets.end()) {
       return bad_input(fmt::format(
-          "secrets = {}: is in environment, too: its value would be in the key", *both));
+          "secrets = {}: is also in environment, which would put its value into the key", *both));
     }
   }
   return out;

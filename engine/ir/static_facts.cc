@@ -70,7 +70,7 @@ Status add_llo(KernelFacts& facts, const Fingerprint* fingerprint, const Dumps& 
                                              fingerprint->allocations == pass.allocations.size());
   if (!is_whole)
     return bad_input(fmt::format(
-        "{}: it has {} instructions and {} allocations, by its fingerprint {} and {}", name,
+        "{}: has {} instructions and {} allocations, but its fingerprint says {} and {}", name,
         pass.count, pass.allocations.size(), fingerprint->instructions, fingerprint->allocations));
   std::string schedule_name = facts.name + "/packed-bundles-post-ra.txt";
   const std::string* schedule = find_dump(dumps, schedule_name);

@@ -69,8 +69,9 @@ json write_timeline(const ProgramRun& run, const Device& device) {
        {{"kind", "modelled"},
         {"model", kModel},
         {"target", device.name},
-        {"note", is_cut ? "the first and the last events of each kind; those between are left out"
-                        : "all events"}}}};
+        {"note",
+         is_cut ? "the first and the last events of each kind; the events between them are left out"
+                : "all events"}}}};
 }
 
 }  // namespace evolve::ir

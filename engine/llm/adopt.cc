@@ -25,7 +25,7 @@ search::Point parameters_of(const std::string& kernel, const json& spec) {
 Status check_belongs(const AdoptRequest& request) {
   const std::string variant = text_at(request.prompt, "variant");
   if (variant != request.id.text())
-    return bad_input(fmt::format("the prompt is of '{}', not of '{}'", variant, request.id));
+    return bad_input(fmt::format("the prompt belongs to '{}', not to '{}'", variant, request.id));
   return check_answers(request.prompt, request.exchange);
 }
 
@@ -36,10 +36,12 @@ Result<search::AdoptionContext> context_of(const AdoptRequest& request) {
   out.entry = text_at(request.spec, "entry");
   out.parent = request.parent;
   if (mode == "crossover") {
-    if (request.second_parent.empty()) return bad_input("crossover: no second parent's source");
+    if (request.second_parent.empty())
+      return bad_input("crossover: the second parent's source is missing");
     out.others = {request.second_parent};
   } else if (mode == "repair" && texts_at(request.prompt, "parents").size() > 1) {
-    if (request.rejected.empty()) return bad_input("repair: no rejected variant's source");
+    if (request.rejected.empty())
+      return bad_input("repair: the rejected variant's source is missing");
     out.parent = request.rejected;
     out.others = {request.parent};
   }

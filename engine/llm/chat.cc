@@ -134,7 +134,7 @@ json chat_record(const ChatRequest& request) {
 Result<ChatRequest> read_chat_record(const json& record) {
   ChatRequest out;
   const std::string api = text_at(record, "api");
-  if (api != "openai" && api != "anthropic") return external("request: no api");
+  if (api != "openai" && api != "anthropic") return external("request: the api is missing");
   out.api = api == "openai" ? Api::openai : Api::anthropic;
   out.base_url = text_at(record, "base_url");
   out.model = text_at(record, "model");
@@ -150,7 +150,7 @@ Result<ChatRequest> read_chat_record(const json& record) {
   if (member(record, "seed").is_number_integer()) out.seed = member(record, "seed").get<int64_t>();
   out.stream = member(record, "stream") == true;
   if (out.base_url.empty() || out.model.empty() || out.messages.empty() || out.max_tokens == 0)
-    return external("request: no base_url, model, messages or max_tokens");
+    return external("request: base_url, model, messages or max_tokens is missing");
   return out;
 }
 
@@ -228,7 +228,7 @@ std::optional<ChatError> ReplyReader::finish() {
   if (reply_.is_cut_off) {
     reply_.finish = Finish::length;
   } else if (!is_done_ && !is_finished_) {
-    return ChatError{"the stream broke off", Cause::passing};
+    return ChatError{"the stream ended early", Cause::passing};
   }
   return std::nullopt;
 }
@@ -239,7 +239,7 @@ std::optional<ChatError> ReplyReader::finish_whole() {
     return std::nullopt;
   }
   const json body = json_or_null(whole_);
-  if (!body.is_object()) return ChatError{"the answer is no JSON", Cause::passing};
+  if (!body.is_object()) return ChatError{"the answer is not JSON", Cause::passing};
   if (!member(body, "error").is_null()) {
     take_event(whole_);
     return error_;
@@ -258,7 +258,7 @@ std::optional<ChatError> ReplyReader::finish_whole() {
       return std::nullopt;
     }
   }
-  return ChatError{"the answer is no reply: " + error_words(whole_), Cause::passing};
+  return ChatError{"the answer is not a reply: " + error_words(whole_), Cause::passing};
 }
 
 void ReplyReader::take_event(std::string_view data) {
@@ -268,14 +268,14 @@ void ReplyReader::take_event(std::string_view data) {
   }
   const json event = json_or_null(data);
   if (!event.is_object()) {
-    error_ = ChatError{"an event of the stream is no JSON", Cause::passing};
+    error_ = ChatError{"an event of the stream is not JSON", Cause::passing};
     return;
   }
   if (!member(event, "error").is_null()) {
     const json& error = member(event, "error");
     const std::string type = text_at(error, "type");
     std::string message = message_of(event);
-    if (message.empty()) message = type.empty() ? "an error without words" : type;
+    if (message.empty()) message = type.empty() ? "an error without a message" : type;
     error_ = ChatError{one_line(message, kMostErrorBytes), cause_of_error(error)};
     return;
   }

@@ -109,8 +109,8 @@ Status check_address(const Model& model, const std::string& where) {
     return bad_input(where + ".base_url: expected http://… or https://…");
   const std::string_view host = url.substr(url.find("//") + 2);
   if (host.substr(0, host.find('/')).find('@') != std::string_view::npos) {
-    return bad_input(where + ".base_url: a name and password stand in it", {},
-                     "the key belongs into the environment variable that 'key_variable' names");
+    return bad_input(where + ".base_url: contains a name and password", {},
+                     "put the key into the environment variable that 'key_variable' names");
   }
   while (url.ends_with('/')) url.remove_suffix(1);
   if (model.api == Api::anthropic && url.ends_with("/v1"))
@@ -154,7 +154,7 @@ Result<Model> read_model(const json& from, const std::string& where) {
     if (!from.contains(key)) return bad_input(fmt::format("{}: '{}' is missing", where, key));
   }
   if (!model.key_variable.empty() && !is_variable_name(model.key_variable)) {
-    return bad_input(fmt::format("{}: 'key_variable' is no name of a variable", where));
+    return bad_input(fmt::format("{}: 'key_variable' is not a valid name of a variable", where));
   }
   if (!from.contains("cached_input_usd_per_million"))
     model.prices.cached_input = model.prices.input;
@@ -178,7 +178,7 @@ Status read_models(const json& value, const std::string& where, std::vector<Mode
     TRY_ASSIGN(auto model, read_model(one, fmt::format("{}[{}]", where, out.size())));
     if (!names.insert(model.name).second)
       return bad_input(
-          fmt::format("{}[{}].name: '{}' is there twice", where, out.size(), model.name));
+          fmt::format("{}[{}].name: '{}' appears twice", where, out.size(), model.name));
     weight += model.weight;
     out.push_back(std::move(model));
   }

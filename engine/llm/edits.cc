@@ -43,9 +43,9 @@ std::string missing_line(const std::vector<std::string>& search, const Lines& li
   for (const std::string& line : search) {
     const bool is_there = std::any_of(lines.begin(), lines.end(),
                                       [&](std::string_view other) { return is_same(line, other); });
-    if (!is_there) return fmt::format("no line is '{}'", without_blanks(line).substr(0, kMost));
+    if (!is_there) return fmt::format("no line equals '{}'", without_blanks(line).substr(0, kMost));
   }
-  return "its lines do not follow one another";
+  return "its lines are not consecutive";
 }
 
 bool is_blank(const std::vector<std::string>& lines) {
@@ -97,7 +97,7 @@ Edited apply_edits(std::string_view source, size_t begin, size_t end,
     if (places.size() == 1) {
       if (!by_place.emplace(places.front(), &edits[i]).second) refuse("overlaps another edit");
     } else if (places.size() > 1) {
-      refuse(fmt::format("SEARCH is there {} times; more lines make it unique", places.size()));
+      refuse(fmt::format("SEARCH matches {} times; add lines to make it unique", places.size()));
     } else if (!places_of(edits[i].search, all).empty()) {
       refuse("SEARCH is outside of the EVOLVE block", true);
     } else {

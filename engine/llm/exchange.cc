@@ -67,11 +67,11 @@ Error lasting_error(const std::string& url, const Outcome& outcome,
   if (outcome.status == kUnauthorized || outcome.status == kForbidden) {
     out.hint = key_variable.empty()
                    ? "the model's 'key_variable' names the environment variable with the key"
-                   : fmt::format("the key is that of the environment variable '{}'", key_variable);
+                   : fmt::format("the key comes from the environment variable '{}'", key_variable);
   } else if (outcome.status == kNotFound) {
-    out.hint = "look at the model's 'base_url' and name";
+    out.hint = "check the model's 'base_url' and name";
   } else if (outcome.error->cause == Cause::request) {
-    out.hint = "a question of a few words is refused, too: look at the model in llm.json";
+    out.hint = "a short test question is rejected, too: check the model in llm.json";
   }
   return out;
 }
@@ -175,14 +175,15 @@ Result<std::string> usable_key(const std::string& variable, const char* value) {
   if (variable.empty()) return std::string();
   const std::string key(without_blanks(value == nullptr ? "" : value));
   if (key.empty()) {
-    return bad_input(
-        fmt::format("environment variable '{}': not set: the model's key is there", variable));
+    return bad_input(fmt::format(
+        "environment variable '{}': not set, but the model's key is expected in it", variable));
   }
   const bool is_sound =
       std::all_of(key.begin(), key.end(), [](char c) { return c > ' ' && c <= '~'; });
   if (!is_sound) {
     return bad_input(fmt::format(
-        "environment variable '{}': no key: a blank or a letter beyond ASCII is in it", variable));
+        "environment variable '{}': not a key: contains a blank or a character beyond ASCII",
+        variable));
   }
   return key;
 }

@@ -46,7 +46,7 @@ Result<Plan> read_plan(const json& record) {
     return Plan{"", search::Problem{text_at(record, "kind"), text_at(record, "reason")}};
   }
   Plan out = {text_at(record, "plan"), std::nullopt};
-  if (verdict != "ok" || out.text.empty()) return external("no plan.json");
+  if (verdict != "ok" || out.text.empty()) return external("not a plan.json");
   return out;
 }
 

@@ -211,10 +211,11 @@ Prompt make_prompt(const PromptRequest& request, const Templates& templates) {
   while (texts.tokens() > model.prompt_tokens) {
     const auto excess = static_cast<size_t>(texts.tokens() - model.prompt_tokens) * kBytesPerToken;
     if (!drop(slots, excess)) {
-      return rejected(std::move(out), "context",
-                      fmt::format("task, sources and format alone are about {} tokens: the prompt "
-                                  "may have {}",
-                                  texts.tokens(), model.prompt_tokens));
+      return rejected(
+          std::move(out), "context",
+          fmt::format(
+              "the task, sources and format need about {} tokens, but the prompt may have {}",
+              texts.tokens(), model.prompt_tokens));
     }
     texts = fill(templates, name, slots);
   }

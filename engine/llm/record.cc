@@ -39,7 +39,7 @@ json request_record(const Question& question) {
 Result<Question> read_question(const json& record) {
   Question out;
   out.variant = text_at(record, "variant");
-  if (out.variant.empty()) return external("no request.json");
+  if (out.variant.empty()) return external("not a request.json");
   if (!record.contains("request")) return out;
   TRY_ASSIGN(auto request, read_chat_record(record["request"]));
   out.request = std::move(request);
@@ -102,7 +102,7 @@ Finish finish_of(const json& exchange) {
 Status check_answers(const json& prompt, const json& exchange) {
   const std::string digest = text_at(prompt, "request_digest");
   if (digest.empty() || text_at(exchange, "request_digest") != digest)
-    return bad_input("the exchange answers another prompt");
+    return bad_input("the exchange belongs to another prompt");
   return {};
 }
 

@@ -57,7 +57,7 @@ Code python_of(const std::vector<FencedBlock>& blocks, const search::AdoptionCon
   for (const FencedBlock& block : blocks) {
     const bool may_be = is_python(block.language) || block.language.empty();
     if (is_other_language(block.language) || (may_be && is_other_code(block.text))) {
-      other = block.language.empty() || is_python(block.language) ? "another language than Python"
+      other = block.language.empty() || is_python(block.language) ? "a language other than Python"
                                                                   : "'" + block.language + "'";
       continue;
     }
@@ -78,10 +78,11 @@ Code python_of(const std::vector<FencedBlock>& blocks, const search::AdoptionCon
   std::copy_if(texts.begin(), texts.end(), std::back_inserter(whole),
                [&](const std::string& text) { return bound_names(text).contains(context.entry); });
   if (whole.size() == 1) return {whole.front(), std::nullopt};
-  return refused("several-blocks",
-                 fmt::format("{} different Python blocks, of which {} define '{}': one is expected",
-                             texts.size(), whole.empty() ? "none" : std::to_string(whole.size()),
-                             context.entry));
+  return refused(
+      "several-blocks",
+      fmt::format("{} different Python blocks, {} of them with a definition of '{}'; expected one",
+                  texts.size(), whole.empty() ? "none" : std::to_string(whole.size()),
+                  context.entry));
 }
 
 Code edited_block(const Edits& edits, std::string_view parent, const search::EvolveBlock& block) {

@@ -59,11 +59,11 @@ Result<Template> Template::parse(std::string_view text, const std::string& path)
     if (is_open || is_close) {
       const size_t at = lines[i].find(kSlotOpen);
       if (!bare.ends_with(kSlotClose) || bare.find(kSlotOpen, 2) != std::string_view::npos)
-        return where.error(at, "a section's line has no other text");
+        return where.error(at, "a section's line must not have other text");
       const std::string_view name = bare.substr(3, bare.size() - 5);
       TRY(check_name(name, at + 3, where));
       if (is_close && (sections.empty() || sections.back().name != name))
-        return where.error(at, fmt::format("section '{}' is not the one that is open", name));
+        return where.error(at, fmt::format("section '{}' is not the open section", name));
       if (is_open) sections.push_back({name, i + 1});
       if (is_close) sections.pop_back();
       out.pieces_.push_back({is_open ? Kind::open : Kind::close, std::string(name)});

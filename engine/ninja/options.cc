@@ -42,15 +42,17 @@ options:
   --quiet        don't show progress status, just command output
   --status FMT   progress status format using Ninja-style $vars
                  (e.g. --status '[$finished/$total] ')
-  --mtime        go by times, as stock ninja does, instead of by content
+  --mtime        compare times, as stock ninja does, instead of contents
   --trace FILE   write the build's timeline to FILE, in Chrome's trace format
   --resource NAME=N
-                 what there is for edges that need it: memory=16GiB, tpu=4
+                 resources that edges may use, for example memory=16GiB or tpu=4
   --remote-cache URL
-                 take results from a cache of Bazel's HTTP protocol, or gs://bucket
-  --remote-write store results there, too
+                 take results from this remote cache: a URL of Bazel's HTTP protocol,
+                 or gs://bucket
+  --remote-write store results in the remote cache, too
   --remote-timeout N
-                 give that server up after N seconds without answer [default=10]
+                 stop asking the remote cache after N seconds without an answer
+                 [default=10]
 
   -C DIR   change to DIR before doing anything else
   -f FILE  specify input build file [default=build.ninja]

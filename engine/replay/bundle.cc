@@ -109,8 +109,8 @@ class Exporter {
     const std::string path = past_.state->blobs->path_of(digest);
     auto bytes = past_.state->files.read(path);
     if (!bytes || content_digest(*bytes) != digest) {
-      Error gone = external(fmt::format("blob {} is gone, or damaged", digest.hex()));
-      gone.hint = "evolve cache verify says which files of the round it was";
+      Error gone = external(fmt::format("blob {} is missing or damaged", digest.hex()));
+      gone.hint = "evolve cache verify lists the files of the round that are missing";
       return gone;
     }
     return world::ArchivedFile{name, *std::move(bytes), ::access(path.c_str(), X_OK) == 0};
@@ -200,7 +200,7 @@ Result<Answer> export_bundle(const SessionOptions& options, const BundleRequest&
 
 Result<Answer> import_bundle(const SessionOptions& options, const BundleRequest& request) {
   if (!request.as.empty() && !is_campaign_name(request.as)) {
-    return bad_input(fmt::format("--as {}: not a campaign's name", request.as));
+    return bad_input(fmt::format("--as {}: not a valid campaign name", request.as));
   }
   const std::string path = fs::absolute(request.path).lexically_normal().string();
   SessionOptions here = options;
@@ -221,14 +221,14 @@ Result<Answer> import_bundle(const SessionOptions& options, const BundleRequest&
   TRY_ASSIGN(auto is_taken, is_another(state->ledger->rounds(), campaign, bundle->rounds));
   if (is_taken) {
     return bad_input(
-        fmt::format("{}: a campaign '{}' is here, and is another", request.path, campaign), "",
-        "evolve import --as NAME");
+        fmt::format("{}: a different campaign is already named '{}'", request.path, campaign), "",
+        "import under another name: evolve import --as NAME");
   }
   TRY_ASSIGN(auto other, other_selection(state->ledger->rounds(), campaign, bundle->rounds));
   if (other > 0) {
-    return bad_input(fmt::format("{}: round-{} of '{}' is recorded here with another selection",
+    return bad_input(fmt::format("{}: round-{} of '{}' is already recorded with another selection",
                                  request.path, other, campaign),
-                     "", "another --state FOLDER, or evolve import --as NAME");
+                     "", "use another --state FOLDER, or evolve import --as NAME");
   }
   TRY(store(*bundle, campaign, *state));
   const int round = bundle->rounds.back().number;
@@ -236,7 +236,7 @@ Result<Answer> import_bundle(const SessionOptions& options, const BundleRequest&
                  {"round", round},
                  {"blobs", bundle->blobs.size()},
                  {"state", state->folder}},
-                fmt::format("round-{} of {}: every digest holds; {} blobs are in {}\n", round,
+                fmt::format("round-{} of {}: all digests match; {} blobs are in {}\n", round,
                             campaign, bundle->blobs.size(), state->folder)};
 }
 

@@ -46,7 +46,7 @@ class Reader {
       return files_ == 0 ? read_index(file) : take(std::move(file));
     });
     if (!status) return std::move(status).error();
-    if (files_ != listed_.size() + 1) return wrong("not all files are there that it lists");
+    if (files_ != listed_.size() + 1) return wrong("some listed files are missing");
     TRY(read_records());
     TRY(read_results());
     return std::move(bundle_);
@@ -54,7 +54,7 @@ class Reader {
 
  private:
   [[nodiscard]] Error wrong(const std::string& what) const {
-    return bad_input(fmt::format("{}: {}", path_, what), "", "nothing of it was taken over");
+    return bad_input(fmt::format("{}: {}", path_, what), "", "nothing was imported");
   }
 
   Status read_index(const world::ArchivedFile& file) {
@@ -69,14 +69,15 @@ class Reader {
                           index.contains("files") && index["files"].is_object();
     bundle_.campaign = text("campaign");
     if (!is_index || !is_campaign_name(bundle_.campaign)) {
-      return wrong(fmt::format("its first file is no {} of {}", kBundleIndex, kBundleFormat));
+      return wrong(fmt::format("the first file is not the {} of {}", kBundleIndex, kBundleFormat));
     }
     for (const auto& [name, its] : index["files"].items()) {
       const bool is_whole = its.is_object() && its.contains("size") &&
                             its["size"].is_number_unsigned() && its.contains("sha256") &&
                             its["sha256"].is_string() && its.contains("executable") &&
                             its["executable"].is_boolean();
-      if (!is_whole) return wrong(fmt::format("{}: what it says of '{}'", kBundleIndex, name));
+      if (!is_whole)
+        return wrong(fmt::format("{}: the entry of '{}' is invalid", kBundleIndex, name));
       listed_[name] = {its["size"].get<uint64_t>(), its["sha256"].get<std::string>(),
                        its["executable"].get<bool>()};
     }
@@ -86,14 +87,14 @@ class Reader {
   Status take(world::ArchivedFile file) {
     ++files_;
     auto listed = listed_.find(file.name);
-    if (listed == listed_.end()) return wrong(fmt::format("'{}' is not listed", file.name));
+    if (listed == listed_.end()) return wrong(fmt::format("'{}' is not in the index", file.name));
     if (!taken_.insert(file.name).second) {
-      return wrong(fmt::format("'{}' is there twice", file.name));
+      return wrong(fmt::format("'{}' appears twice", file.name));
     }
     const Listed& its = listed->second;
     const bool is_listed = its.size == file.bytes.size() && its.sha256 == sha256(file.bytes) &&
                            its.is_executable == file.is_executable;
-    if (!is_listed) return wrong(fmt::format("'{}' is not what the index says", file.name));
+    if (!is_listed) return wrong(fmt::format("'{}' does not match the index", file.name));
     if (file.name == kBundleRecords || file.name == kBundleResults) {
       texts_[file.name] = std::move(file.bytes);
       return {};
@@ -102,7 +103,7 @@ class Reader {
     const std::string name = is_blob ? file.name.substr(kBundleBlobs.size()) : "";
     const auto digest = Digest::from_hex(name);
     if (!digest || digest->hex() != name || content_digest(file.bytes) != *digest) {
-      return wrong(fmt::format("'{}' is no blob's name, or not that blob's", file.name));
+      return wrong(fmt::format("'{}' is not a blob with this digest", file.name));
     }
     const std::string at = bundle_.scratch->path() + "/" + name;
     TRY(disk_.write(at, file.bytes));
@@ -130,26 +131,26 @@ class Reader {
     for (const RecordedFile& file : files_of(record)) {
       if (file.path == its && file.content == content_digest(round.selection)) return {};
     }
-    return wrong(
-        fmt::format("round {}: its selection is not the one that its record names", round.number));
+    return wrong(fmt::format("round {}: the selection differs from the selection in the record",
+                             round.number));
   }
 
   Status read_records() {
     const json records = json_or_null(texts_[kBundleRecords]);
-    if (!records.is_array() || records.empty()) return wrong("its records cannot be read");
+    if (!records.is_array() || records.empty()) return wrong("the records cannot be read");
     Record whole;
     std::set<std::string> outputs;
     for (const json& one : records) {
       const bool is_whole = one.is_object() && one.value("text", json()).is_string() &&
                             one.value("recorded", json()).is_string() &&
                             one.value("round", json()) == json(bundle_.rounds.size());
-      if (!is_whole) return wrong("its records cannot be read");
+      if (!is_whole) return wrong("the records cannot be read");
       const json selection = one.value("selection", json());
       if (auto status = check_selection(selection); !status) {
         return wrong(fmt::format("round {}: {}", bundle_.rounds.size(), status.error().message));
       }
       if (!is_plain_line(one["recorded"].get_ref<const std::string&>())) {
-        return wrong("its records cannot be read");
+        return wrong("the records cannot be read");
       }
       BundledRound round;
       round.number = static_cast<int>(bundle_.rounds.size());
@@ -161,13 +162,13 @@ class Reader {
       TRY(check_source(round, *record));
       for (const RecordedStep& step : record->steps) {
         if (!outputs.insert(step.outputs.front().path).second)
-          return wrong(fmt::format("round {}: its record has a step twice", round.number));
+          return wrong(fmt::format("round {}: a step appears twice in the record", round.number));
       }
       add_to(whole, *record);
       bundle_.rounds.push_back(std::move(round));
     }
     for (const std::string& blob : blobs_of(whole)) {
-      if (!bundle_.blobs.contains(blob)) return wrong(fmt::format("blob {} is not there", blob));
+      if (!bundle_.blobs.contains(blob)) return wrong(fmt::format("blob {} is missing", blob));
     }
     for (const RecordedStep& step : whole.steps) keys_.insert(step.key.hex());
     return {};
@@ -175,7 +176,7 @@ class Reader {
 
   Status read_results() {
     const json results = json_or_null(texts_[kBundleResults]);
-    if (!results.is_array()) return wrong("its results cannot be read");
+    if (!results.is_array()) return wrong("the results cannot be read");
     for (const json& one : results) {
       const bool is_pair =
           one.is_array() && one.size() == 2 && one[0].is_string() && one[1].is_string();
@@ -184,7 +185,7 @@ class Reader {
           is_pair && json_or_null(one[1].get_ref<const std::string&>()).is_object();
       auto result =
           key && is_shallow ? cache::decode_result(*key, one[1].get<std::string>()) : std::nullopt;
-      if (!result || !keys_.contains(key->hex())) return wrong("its results cannot be read");
+      if (!result || !keys_.contains(key->hex())) return wrong("the results cannot be read");
       bundle_.results.push_back(*std::move(result));
     }
     return {};

@@ -35,17 +35,19 @@ Status check_folder(const std::string& work, const std::string& folder, bool is_
   TRY_ASSIGN(auto told, run_python("delivery.delivered", words));
   auto parsed = parse_outside(told);
   if (!parsed || !parsed->is_object())
-    return internal_error("delivered.py answers in another form");
+    return internal_error("delivered.py returned an invalid report");
   const json& differs = *parsed;
   if (differs.empty()) return {};
-  Error error = failed(fmt::format(
-      "{}: the kernel that would be written differs from what was judged, in {} of its cases",
-      fs::path(folder).filename().string(), differs.size()));
+  Error error =
+      failed(fmt::format("{}: the kernel to write differs from the judged kernel in {} cases",
+                         fs::path(folder).filename().string(), differs.size()));
   for (const auto& [name, why] : differs.items()) {
     error.detail += fmt::format("{}{}: {}", error.detail.empty() ? "" : "\n", name,
                                 why.is_string() ? why.get<std::string>() : "");
   }
-  error.hint = "evolve build judges it anew, if Python, JAX or libtpu has changed since its round";
+  error.hint =
+      "run evolve build to judge the kernel again, if Python, JAX or libtpu has changed since its "
+      "round";
   return error;
 }
 

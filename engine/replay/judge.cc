@@ -24,7 +24,8 @@ std::string symbolic(const std::string& path) {
 }
 
 constexpr const char* kTheirsHint =
-    "--their-judge runs the programs and commands that came with it, as they are, on this machine";
+    "--their-judge runs the programs and commands that came with the round, unchanged, on this "
+    "machine";
 
 // Whether this version writes the text `rounds` for the pipeline at `path`. The current folder must
 // be the pipeline's root, and every file that the pipeline names must lie below it. Changes the
@@ -72,8 +73,9 @@ Result<JudgeChoice> choose_judge(const PastRound& past, State& state, bool is_th
       {"steps", (program / "steps").string()}};
   TRY_ASSIGN(auto differing, differing_judge(past.record, own, state.files));
   if (differing.empty()) return JudgeChoice{is_theirs_wanted ? Judge::theirs : Judge::own, ""};
-  const std::string what = fmt::format("{}: was imported, and its judge is not this version's: {}",
-                                       past.name(), text_of(differing));
+  const std::string what =
+      fmt::format("{}: was imported, and its judge differs from this version's: {}", past.name(),
+                  text_of(differing));
   if (!is_theirs_wanted) return bad_input(what, "", kTheirsHint);
   return JudgeChoice{Judge::theirs, what};
 }
@@ -87,11 +89,10 @@ Status check_commands(const PastRound& past, const std::string& rounds) {
       if (is_written_for(file.path, is_local, recorded)) return {};
     }
   }
-  return bad_input(
-      fmt::format("{}: was imported, and its commands are not what this version writes for its "
-                  "pipeline",
-                  past.name()),
-      "", kTheirsHint);
+  return bad_input(fmt::format("{}: was imported, and its commands differ from those that this "
+                               "version writes for its pipeline",
+                               past.name()),
+                   "", kTheirsHint);
 }
 
 }  // namespace evolve

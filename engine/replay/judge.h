@@ -27,7 +27,7 @@ enum class Judge {
 // Returns the words that follow a result of this judge.
 constexpr const char* judge_note(Judge judge) {
   if (judge != Judge::theirs) return "";
-  return "; the judge was the one that came with the record, not this version's";
+  return "; with the judge that came with the record, not this version's";
 }
 
 struct JudgeChoice {

@@ -23,7 +23,7 @@ Result<PastRound> load_record(cache::RoundLog& log, cache::StoredRecord stored) 
     if (next->before == 0) break;
     TRY_ASSIGN(auto before, log.find_record(next->before));
     if (!before || before->id >= next->id) {
-      return external(fmt::format("record {}: that of the round before it is gone", next->id));
+      return external(fmt::format("record {}: the record of the previous round is gone", next->id));
     }
     next = std::move(before);
   }
@@ -55,8 +55,9 @@ Result<PastRound> load_record(cache::RoundLog& log, const std::string& campaign,
                      "evolve build round-1");
   }
   if (!round.empty() && known.back() != round) {
-    return bad_input(fmt::format("'{}' was not recorded, {} was the last", round, known.back()), "",
-                     "evolve build " + round);
+    return bad_input(
+        fmt::format("'{}' was not recorded; the last recorded round is {}", round, known.back()),
+        "", "evolve build " + round);
   }
   return load_record(log, *std::move(last));
 }
@@ -72,7 +73,7 @@ Result<Past> open_past(const SessionOptions& common) {
   TRY_ASSIGN(auto place, find_campaign(common.campaign));
   std::error_code error;
   if (!std::filesystem::exists(place.state + "/ledger.db", error)) {
-    return bad_input(fmt::format("{}: nothing was built here", place.state), "",
+    return bad_input(fmt::format("{}: nothing has been built here", place.state), "",
                      "evolve build round-1");
   }
   std::string warning;
@@ -82,10 +83,10 @@ Result<Past> open_past(const SessionOptions& common) {
   if (!out.campaign.empty()) return out;
   TRY_ASSIGN(auto campaigns, out.state->ledger->rounds().campaigns());
   if (campaigns.size() != 1) {
-    return bad_input(campaigns.empty() ? "no round was recorded here"
-                                       : fmt::format("several campaigns are here: {}",
-                                                     fmt::join(campaigns, ", ")),
-                     "", "name its pipeline with -p");
+    return bad_input(campaigns.empty()
+                         ? "no round has been recorded here"
+                         : fmt::format("several campaigns: {}", fmt::join(campaigns, ", ")),
+                     "", "name the campaign's pipeline with -p");
   }
   out.campaign = campaigns.front();
   return out;

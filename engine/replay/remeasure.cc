@@ -113,10 +113,12 @@ Result<Answer> remeasure(const SessionOptions& common, const PastRound& past, St
     if (step.step_class == StepClass::measured) measured.push_back(&step);
   }
   if (measured.empty()) {
-    return bad_input(fmt::format("{}: nothing of it was measured: its times are modelled, and "
-                                 "the same each time",
-                                 past.name()),
-                     "", "time.kind in the pipeline; evolve replay --verify runs pure steps anew");
+    return bad_input(
+        fmt::format("{}: nothing was measured: modelled times are the same in every run",
+                    past.name()),
+        "",
+        "time.kind in the pipeline chooses measured times; evolve replay --verify runs pure steps "
+        "again");
   }
   Rerun rerun(common, past, from, machine, usual_surrounding(), Anew::measurements, judge);
   TRY(rerun.run(folder));
@@ -135,12 +137,13 @@ Result<Answer> remeasure(const SessionOptions& common, const PastRound& past, St
        {"measured", found.rows()},
        {"is_their_judge", judge == Judge::theirs},
        {"counts", found.counts()}},
-      found.text() + fmt::format("{}, record {}: {} measured anew: {}{}\n", past.name(),
+      found.text() + fmt::format("{}, record {}: {} measured again: {}{}\n", past.name(),
                                  past.stored.id, measured.size(), counts, judge_note(judge))};
   const auto differing = found.counts().find("differs");
   if (!(differing == found.counts().end()))
-    answer.failure = failed(fmt::format("{}: {} of {} times differ from those recorded, which stay",
-                                        past.name(), differing->second, measured.size()));
+    answer.failure =
+        failed(fmt::format("{}: {} of {} times differ from the record, which does not change",
+                           past.name(), differing->second, measured.size()));
   return answer;
 }
 

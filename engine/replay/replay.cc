@@ -41,7 +41,8 @@ Result<std::string> fresh_folder(const std::string& given, const std::string& us
     return usual;
   }
   if (fs::exists(given, error) && !fs::is_empty(given, error)) {
-    return bad_input(fmt::format("{}: is not empty", given), "", "--out takes a new folder");
+    return bad_input(fmt::format("{}: is not empty", given), "",
+                     "--out needs a new or an empty folder");
   }
   return fs::absolute(given).lexically_normal().string();
 }
@@ -113,9 +114,13 @@ Result<Answer> compare_records(const PastRound& a, const PastRound& b, cache::Ro
   const RecordedStep& step = parting->a ? *parting->a : *parting->b;
   std::vector<std::string> reasons;
   switch (parting->kind) {
-    case Parting::Kind::missing: reasons = {fmt::format("only {} has it", a.stored.id)}; break;
-    case Parting::Kind::added: reasons = {fmt::format("only {} has it", b.stored.id)}; break;
-    case Parting::Kind::bytes: reasons = {"the same action gave other bytes"}; break;
+    case Parting::Kind::missing:
+      reasons = {fmt::format("only record {} has this step", a.stored.id)};
+      break;
+    case Parting::Kind::added:
+      reasons = {fmt::format("only record {} has this step", b.stored.id)};
+      break;
+    case Parting::Kind::bytes: reasons = {"the same action gave different bytes"}; break;
     case Parting::Kind::key: {
       TRY_ASSIGN(auto before, log.recall_any(parting->a->key));
       TRY_ASSIGN(auto after, log.recall_any(parting->b->key));
@@ -128,7 +133,7 @@ Result<Answer> compare_records(const PastRound& a, const PastRound& b, cache::Ro
   }
   return Answer{
       {{"same", false}, {"step", step.step}, {"subject", step.subject}, {"reasons", reasons}},
-      fmt::format("{} part at {}: {}\n", names, described(step), fmt::join(reasons, "; "))};
+      fmt::format("{} first differ in {}: {}\n", names, described(step), fmt::join(reasons, "; "))};
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 Status Placer::place(const RecordedFile& file, const std::string& folder, const std::string& to) {
   // No record that was read names such a file; this is the last check before the disk.
-  if (!is_below(to)) return bad_input(fmt::format("{}: leads out of {}", file.path, folder));
+  if (!is_below(to)) return bad_input(fmt::format("{}: leads outside of {}", file.path, folder));
   const std::string at = folder + "/" + to;
   const std::string above =
       file.content == folder_digest() ? at : fs::path(at).parent_path().string();
@@ -38,9 +38,9 @@ Status Placer::place(const RecordedFile& file, const std::string& folder, const 
 
 Status Placer::end() const {
   if (gone_.empty()) return {};
-  Error error = external(fmt::format("the bytes of {} of {} files are gone: {}", gone_.size(),
+  Error error = external(fmt::format("the contents of {} of {} files are gone: {}", gone_.size(),
                                      placed_, gone_.front()));
-  error.hint = "a build of the round makes them anew";
+  error.hint = "build the round again to restore the files";
   return error;
 }
 
@@ -75,7 +75,7 @@ Result<Record> Rerun::run(const std::string& folder) {
   TRY_ASSIGN(auto summary, build_anew(targets, lookup));
   summary_ = std::move(summary);
   if (summary_.failed > 0) {
-    return failed(fmt::format("{}: {} steps failed that had not, see {}", past_.name(),
+    return failed(fmt::format("{}: {} steps failed that passed before; see {}", past_.name(),
                               summary_.failed, folder));
   }
   Plan plan(*graph_, targets);
@@ -98,15 +98,14 @@ Status Rerun::lay_out(const std::string& folder) {
   for (const RecordedFile& file : past_.record.sources) {
     const std::string path = path_of_recorded(file.path);
     if (path.starts_with("$outside/")) {
-      return bad_input(
-          fmt::format("{}: lies outside of the project: what was made from it "
-                      "cannot be made elsewhere",
-                      plain_line(path)));
+      return bad_input(fmt::format(
+          "{}: lies outside of the project, so its results cannot be reproduced elsewhere",
+          plain_line(path)));
     }
     const std::string at = machine_path(path, campaign_.machine());
     // The state folder belongs to the run.
     if (!path.starts_with('$') && at.starts_with(campaign_.state + "/")) {
-      return bad_input(fmt::format("{}: lies where a replay keeps its state", file.path));
+      return bad_input(fmt::format("{}: lies in the state folder of the replay", file.path));
     }
     TRY(placer.place(file, folder, at));
   }
@@ -119,7 +118,7 @@ Status Rerun::lay_out(const std::string& folder) {
   }
   TRY_ASSIGN(auto toolchain, read_toolchain(campaign_.python, "rules/requirements.lock"));
   if (toolchain.versions == past_.record.toolchain) return {};
-  return bad_input(fmt::format("the record is of another toolchain: {}; here is {}",
+  return bad_input(fmt::format("the record was made with another toolchain: {}; found {}",
                                past_.record.toolchain, toolchain.versions));
 }
 
@@ -141,9 +140,10 @@ Status Rerun::check_steps() const {
   std::map<std::string, const RecordedStep*> recorded;
   for (const RecordedStep& step : past_.record.steps) recorded[step.outputs.front().path] = &step;
   auto wrong = [&](const std::string& what) {
-    return bad_input(fmt::format("{}: its record is not of its commands: {}", past_.name(), what));
+    return bad_input(
+        fmt::format("{}: the record does not match its commands: {}", past_.name(), what));
   };
-  if (recorded.size() != past_.record.steps.size()) return wrong("it has a step twice");
+  if (recorded.size() != past_.record.steps.size()) return wrong("a step appears twice");
   const std::vector<std::string> names = {fmt::format("round-{}", past_.stored.round)};
   TRY_ASSIGN(auto targets, graph_->targets(names));
   const Plan plan(*graph_, targets);
@@ -157,7 +157,7 @@ Status Rerun::check_steps() const {
     const RecordedStep& its = *step.mapped();
     const Extensions& extensions = graph_->extensions(id);
     if (its.step_class != extensions.step_class) {
-      return wrong(fmt::format("{} is {}, and not {}", name, class_name(extensions.step_class),
+      return wrong(fmt::format("{} is {}, not {}", name, class_name(extensions.step_class),
                                class_name(its.step_class)));
     }
     const bool is_same =
@@ -170,7 +170,7 @@ Status Rerun::check_steps() const {
   }
   if (recorded.empty()) return {};
   const RecordedStep& other = *recorded.begin()->second;
-  return wrong(fmt::format("they have no {} {}", other.step, other.subject));
+  return wrong(fmt::format("no command for {} {}", other.step, other.subject));
 }
 
 Status Rerun::take_over() {
@@ -186,8 +186,8 @@ Status Rerun::take_over() {
 Status Rerun::take_over(const RecordedStep& step) {
   TRY_ASSIGN(auto result, from_.ledger->rounds().recall_any(step.key));
   if (!result) {
-    return external(fmt::format("{} {}: {}, and not in the ledger any more", step.step,
-                                step.subject, class_name(step.step_class)));
+    return external(fmt::format("{} {}: {}, and no longer in the ledger", step.step, step.subject,
+                                class_name(step.step_class)));
   }
   Placer placer(from_);
   for (const RecordedFile& file : step.outputs) {

@@ -132,14 +132,14 @@ Result<Answer> verify(const SessionOptions& common, const PastRound& past, State
   TRY_ASSIGN(auto found,
              run_pure_steps(common, past, from, machine, usual_surrounding(), folder, judge));
   std::string text = text_of(found.differences);
-  text += fmt::format("{}, record {}: {} pure steps anew, in {} commands", past.name(),
+  text += fmt::format("{}, record {}: {} pure steps ran again, in {} commands", past.name(),
                       past.stored.id, found.pure, found.ran);
   if (found.facts > 0) {
-    text += fmt::format(", {} measured or recorded ones {}", found.facts,
-                        judge == Judge::recorded ? "as they were" : "taken on trust");
+    text += fmt::format(", {} measured or recorded steps {}", found.facts,
+                        judge == Judge::recorded ? "were reused" : "were trusted");
   }
   text += fmt::format(": {} differences", found.differences.size());
-  if (found.behind > 0) text += fmt::format(", and {} steps behind them", found.behind);
+  if (found.behind > 0) text += fmt::format(", and {} steps that depend on them", found.behind);
   text += judge_note(judge);
   Answer answer{{{"round", past.stored.round},
                  {"campaign", past.stored.campaign},
@@ -152,8 +152,8 @@ Result<Answer> verify(const SessionOptions& common, const PastRound& past, State
                  {"differences", found.differences}},
                 text + "\n"};
   if (!(found.is_same()))
-    answer.failure =
-        failed(fmt::format("{}: does not repeat; what was made is in {}", past.name(), folder));
+    answer.failure = failed(
+        fmt::format("{}: the round does not repeat; the files are in {}", past.name(), folder));
   return answer;
 }
 
@@ -189,8 +189,8 @@ Result<Answer> check_determinism(const SessionOptions& common, const PastRound& 
                     fmt::format("{}: {} pure steps, {} times: {} differences{}\n", past.name(),
                                 pure, times, differences.size(), judge_note(judge))};
   if (!(is_same))
-    answer.failure = failed(
-        fmt::format("{}: is not deterministic; what was made is in {}", past.name(), folder));
+    answer.failure = failed(fmt::format("{}: the round is not deterministic; the files are in {}",
+                                        past.name(), folder));
   return answer;
 }
 

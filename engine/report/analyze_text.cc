@@ -95,12 +95,12 @@ std::string lines_text(const ir::KernelFacts& kernel, const ir::Facts& facts) {
     if (count++ == kMost) break;
     double seconds = line.seconds * static_cast<double>(kernel.times);
     std::string place = line.file.empty()
-                            ? "no line of it, and waits for DMAs"
+                            ? "no source line, and waits for DMAs"
                             : fmt::format("{}:{}", short_source(line.file), line.line);
     text += fmt::format("  {:>9} {:>5}  {}\n", duration(seconds), percent(seconds / facts.seconds),
                         place);
   }
-  return text.empty() ? text : "\nat which lines of its source\n" + text;
+  return text.empty() ? text : "\nby source line\n" + text;
 }
 
 // "0x12 to 0x3f, 64 times"
@@ -135,8 +135,7 @@ std::string sections_text(const ir::Facts& facts) {
     text += fmt::format("  {:>9} {:>5}  {}\n", duration(seconds), percent(seconds / facts.seconds),
                         place_words(section) + ": " + section_words(section));
   }
-  return fmt::format("\nin which bundles of {}\n{}", largest->name, text) +
-         lines_text(*largest, facts);
+  return fmt::format("\nby bundles of {}\n{}", largest->name, text) + lines_text(*largest, facts);
 }
 
 // "16.0 MB", "1080 bytes"
@@ -160,11 +159,11 @@ std::string memory_text(const ir::Facts& facts) {
   for (const auto& [space, use] : spaces) {
     std::string of = space == "vmem" ? " of " + megabytes(facts.vmem.capacity_bytes) : "";
     std::string spilled = use.spilled_bytes == 0 ? ""
-                                                 : fmt::format(", {} of it spilled registers",
+                                                 : fmt::format(", {} of it for spilled registers",
                                                                size_words(use.spilled_bytes));
     text += fmt::format("  {:>10}  {}{}{}\n", size_words(use.peak_live_bytes), space, of, spilled);
   }
-  return text.empty() ? text : fmt::format("\nmemory of {}\n{}", largest->name, text);
+  return text.empty() ? text : fmt::format("\nmemory used by {}\n{}", largest->name, text);
 }
 
 // "268.4 MB  operand 0, input bf16[4096,4096]: 8 times its size, in 512 transfers, waited for 3 us"
@@ -193,14 +192,14 @@ std::string traffic_text(const ir::Facts& facts) {
     const bool is_moved = one.load_bytes != 0 || one.store_bytes != 0;
     if (is_moved && one.operand) text += transfers_line(one);
   }
-  return text.empty() ? text : fmt::format("\nmoved by a run of {}\n{}", largest->name, text);
+  return text.empty() ? text : fmt::format("\nmoved by one run of {}\n{}", largest->name, text);
 }
 
 // "2.14x faster"
 std::string speedup_words(double before, double after, bool is_tie) {
   const std::string words = after < before ? fmt::format("{:.2f}x faster", before / after)
                                            : fmt::format("{:.2f}x slower", after / before);
-  return is_tie ? fmt::format("a tie, {:.1f} % apart: nearer than the model can order",
+  return is_tie ? fmt::format("a tie, {:.1f} % apart: too close for the model to order",
                               100 * std::fabs(after / before - 1))
                 : words;
 }
@@ -254,7 +253,7 @@ std::string facts_text(const ir::Facts& facts) {
     text += fmt::format("window      {} {}: {} x{}\n", window.module, window.operand, window.window,
                         window.buffers);
   if (modelled.cheaper_seconds) {
-    text += fmt::format("on data     from {} to {}; the dearer side counts\n",
+    text += fmt::format("on data     from {} to {}; the slower branch counts\n",
                         duration(*modelled.cheaper_seconds), duration(modelled.seconds));
     for (const ir::DataBranch& one : facts.on_data)
       text += fmt::format("            {}: {}\n", one.kernel, one.what);
@@ -263,12 +262,12 @@ std::string facts_text(const ir::Facts& facts) {
     text += fmt::format("not read    {}\n", plain_line(reason));
   if (!facts.estimated.empty())
     text += fmt::format(
-        "estimated   {} of XLA's modules by the bytes they move and their products (--json says "
-        "why)\n",
+        "estimated   {} of XLA's modules, from their bytes and products (--json has the reasons)\n",
         facts.estimated.size());
   if (!facts.not_modelled.empty())
-    text += fmt::format("left out    {} of XLA's modules around the kernels (--json says why)\n",
-                        facts.not_modelled.size());
+    text +=
+        fmt::format("left out    {} of XLA's modules around the kernels (--json has the reasons)\n",
+                    facts.not_modelled.size());
   return text;
 }
 
@@ -288,7 +287,7 @@ std::string comparison_text(const ir::Comparison& comparison) {
   for (const ir::CountChange& count : comparison.counts)
     lines += fmt::format("  {:>12.0f} → {:<12.0f} {}: {}\n", count.before, count.after, count.unit,
                          count.what);
-  return lines.empty() ? text : text + "\nwhat else changed\n" + lines;
+  return lines.empty() ? text : text + "\nother changes\n" + lines;
 }
 
 }  // namespace evolve

@@ -29,7 +29,7 @@ std::string parameters_text(const json& parameters) {
 
 std::string compared_text(const json& compared) {
   const int whole = compared["whole"].get<int>();
-  std::string out = fmt::format("        compared with the reference: {} {} as a whole", whole,
+  std::string out = fmt::format("        compared with the reference: {} {} in full", whole,
                                 whole == 1 ? "case" : "cases");
   if (const int count = compared["at_places"].get<int>(); count > 0) {
     out += fmt::format(", {} large {} at {} places", count, count == 1 ? "one" : "ones",
@@ -52,7 +52,7 @@ std::string ratio_text(const json& row, const char* key) {
 // Returns ", from 3.1 us as the data has it" for a kernel whose control flow depends on data.
 std::string cheaper_text(const json& row) {
   if (!row.contains("cheaper_seconds")) return "";
-  return fmt::format(", from {} as the data has it",
+  return fmt::format(", from {} depending on the data",
                      duration(row["cheaper_seconds"].get<double>()));
 }
 
@@ -92,13 +92,13 @@ std::string build_text(const json& report) {
                   report["ran"].get<int>(), report["cached"].get<int>(),
                   report["failed"].get<int>(), duration(report["seconds"].get<double>()));
   if (const int retried = report["retried"].get<int>(); retried > 0) {
-    out += fmt::format("        {} commands failed and were run again\n", retried);
+    out += fmt::format("        {} commands failed and ran again\n", retried);
   }
   if (const json variants = report.value("not_done", json::array()); !variants.empty()) {
     const std::string first = variants.front().get<std::string>();
     out += fmt::format(
-        "        warning: {} variants cannot survive, because a step could not be done on them: "
-        "evolve show {}\n",
+        "        warning: {} variants cannot survive, because a step could not run on them: evolve "
+        "show {}\n",
         variants.size(), first);
   }
   if (const auto words = report.value("outside", std::vector<std::string>()); !words.empty()) {
@@ -116,8 +116,8 @@ std::string build_text(const json& report) {
   if (!model.empty()) out += "        " + model + "\n";
   if (model.empty() && report.value("first_cut", false)) {
     out +=
-        "        warning: time.first_cut ruled nothing out, for the model has no times: "
-        "evolve show v0000\n";
+        "        warning: time.first_cut ruled nothing out, because the model has no times: evolve "
+        "show v0000\n";
   }
   if (!report.contains("best")) return out;
   std::string best = line_member(report["best"], "variant");
@@ -178,7 +178,7 @@ std::string variant_text(const json& report) {
     out += "\n" + parameters_text(origin.value("parameters", json::object()));
     if (origin.contains("problem")) {
       const json& problem = origin["problem"];
-      out += fmt::format("\nno kernel: {}: {}; its parent stands in for it",
+      out += fmt::format("\nno kernel: {}: {}; the parent takes the variant's place",
                          line_member(problem, "kind"), line_member(problem, "reason"));
     }
   }

@@ -119,7 +119,7 @@ std::string ci_summary(const json& report, const std::string& fault) {
   if (report.contains("best") && report.contains("times")) out += times_markdown(report);
   if (report.contains("remote_cache")) {
     const json& remote = report["remote_cache"];
-    out += fmt::format("\nRemote cache: {} results taken, {} stored\n", remote.value("taken", 0),
+    out += fmt::format("\nRemote cache: {} results fetched, {} stored\n", remote.value("taken", 0),
                        remote.value("stored", 0));
     for (const json& one : remote["faults"]) {
       out += fmt::format("\n⚠ {}\n", cell(one.get<std::string>()));

@@ -105,7 +105,7 @@ std::string times_text(const json& program) {
                     percent(program["sync_wait_ratio"]), program["compute_ratio"].get<double>());
   if (!program["async_hidden_share"].is_null())
     text += fmt::format(
-        "  async    {} a run, {} of it beside ops\n",
+        "  async    {} a run, {} of it during ops\n",
         duration(program["async_seconds"].get<double>() / program["runs"].get<double>()),
         percent(program["async_hidden_share"]));
   return text;
@@ -126,7 +126,7 @@ std::string refused_text(const json& program) {
   if (program["refused"].size() > kMostRefused)
     text += fmt::format("           and {} more\n", program["refused"].size() - kMostRefused);
   if (!program["missing_runs"].empty())
-    text += fmt::format("  missing  {} runs that other devices have, {} first\n",
+    text += fmt::format("  missing  {} runs that other devices have, first {}\n",
                         program["missing_runs"].size(), run_words(program["missing_runs"][0]));
   return text;
 }
@@ -141,14 +141,15 @@ std::string program_text(const json& program, const json& programs) {
 
 std::string degradations_text(const json& device) {
   std::string text;
-  for (auto [key, what] : {std::pair("program_ids_from_names", "runs have no program id: by name"),
-                           std::pair("executions_without_run_id", "runs have no run id"),
-                           std::pair("aggregated_events", "events do not say when they were")}) {
+  for (auto [key, what] :
+       {std::pair("program_ids_from_names", "runs have no program id; matched by name"),
+        std::pair("executions_without_run_id", "runs have no run id"),
+        std::pair("aggregated_events", "events have no time")}) {
     auto count = device["degradations"][key].get<int>();
     if (count > 0) text += fmt::format("{} {}\n", count, what);
   }
   auto between = device["ops_between"].get<int>();
-  if (between > 0) text += fmt::format("{} ops belong to no run\n", between);
+  if (between > 0) text += fmt::format("{} ops lie outside of all runs\n", between);
   return text.empty() ? "" : "\n" + text;
 }
 

@@ -95,8 +95,9 @@ std::string modules_section(const ir::Facts& facts) {
         escaped_markup(kernel.name), kernel.times, time_words(kernel.seconds),
         fine_percent(kernel.all_seconds() / facts.seconds), escaped_markup(kernel.evidence));
   }
-  for (auto [modules, words] : {std::pair(&facts.estimated, "estimated by its bytes and products"),
-                                std::pair(&facts.not_modelled, "not in it")}) {
+  for (auto [modules, words] :
+       {std::pair(&facts.estimated, "estimated from its bytes and products"),
+        std::pair(&facts.not_modelled, "not included")}) {
     for (const auto& [module, why] : *modules)
       rows += fmt::format("<tr><td>{}</td><td colspan=\"4\" class=\"quiet\">{}: {}</td></tr>\n",
                           escaped_markup(module), words, escaped_markup(why));
@@ -126,10 +127,9 @@ std::string timeline(const ir::KernelRun& kernel, const ir::Device& device) {
     content += rectangle(kLeft + span.start * scale, static_cast<double>(kind) * kTrack + 3,
                          (span.end - span.start) * scale, kTrack - 6, kFill.at(kind), tip, 0.75);
   }
-  std::string note = run.spans_are_cut
-                         ? "<p class=\"quiet\">The first and the last of each kind; those between "
-                           "are left out.</p>\n"
-                         : "";
+  std::string note = run.spans_are_cut ? "<p class=\"quiet\">Shows the first and the last events "
+                                         "of each kind; the events between them are left out.</p>\n"
+                                       : "";
   return fmt::format("<h3>Timeline of one run, {}</h3>\n",
                      time_words(run.cycles / device.clock_hz)) +
          drawing(4 * kTrack, "timeline", content) + note;
@@ -289,7 +289,7 @@ std::string traffic_table(const ir::KernelFacts& kernel) {
 }
 
 std::string memory_section(const ir::VmemFacts& vmem) {
-  if (!vmem.allocated_bytes) return "<h2>VMEM</h2>\n<p>The compiler's report is not there.</p>\n";
+  if (!vmem.allocated_bytes) return "<h2>VMEM</h2>\n<p>The compiler's report is missing.</p>\n";
   std::string rows;
   for (const ir::WindowFacts& window : vmem.windows)
     rows += fmt::format(

@@ -38,8 +38,8 @@ std::vector<std::string> reasons_of(const json& row) {
   if (row.contains("nearest") && row["nearest"].is_object()) {
     const json& nearest = row["nearest"];
     const auto changes = nearest["changes"].get<std::vector<std::string>>();
-    out.push_back(fmt::format("nearest: {}{}", nearest["output"].get<std::string>(),
-                              changes.empty() ? ", by another name" : ""));
+    out.push_back(fmt::format("most similar: {}{}", nearest["output"].get<std::string>(),
+                              changes.empty() ? ", under another name" : ""));
     out.insert(out.end(), changes.begin(), changes.end());
   }
   return out;
@@ -96,10 +96,10 @@ std::string pending_text(const json& rows) {
     }
   }
   std::string out = grouped(running, "will run");
-  out += grouped(restored, "will put back");
+  out += grouped(restored, "will restore");
   if (possible > 0) {
-    out +=
-        fmt::format("may run: {} behind those, if what those give is new\n", edges_text(possible));
+    out += fmt::format("may run: {} that depend on those, if their inputs change\n",
+                       edges_text(possible));
   }
   return out;
 }
@@ -114,7 +114,7 @@ std::string stored_text(const json& rows, bool is_all) {
                      origin_text(row)});
   }
   std::string out = table(lines, "  ");
-  return rows.empty() ? "" : "stored, with the build that first ran it:\n" + out;
+  return rows.empty() ? "" : "stored, with the build that first ran them:\n" + out;
 }
 
 // `is_all`: nothing is to be run now, so the edges of the last build are of use.

@@ -29,7 +29,7 @@ std::optional<RejectionEvidence> read_rejection_evidence(const json& from) {
 Result<Rejection> read_rejection(const json& from) {
   Rejection out = {text_at(from, "step"), text_at(from, "case"), text_at(from, "kind"),
                    text_at(from, "reason"), read_rejection_evidence(member(from, "evidence"))};
-  if (out.step.empty() || out.kind.empty()) return external("no rejection");
+  if (out.step.empty() || out.kind.empty()) return external("the rejection is missing");
   return out;
 }
 

@@ -80,7 +80,7 @@ class Reader {
   // An error at the column of the text that was taken last.
   [[nodiscard]] Error wrong(const std::string& what) const {
     return bad_input(fmt::format("'{}': column {}: {}", text_, begin_ + 1, what), "",
-                     "speedup>=1.3 or stagnant 3 or cost>=5usd");
+                     "write a rule such as: speedup>=1.3 or stagnant 3 or cost>=5usd");
   }
 
  private:
@@ -102,7 +102,7 @@ std::string names_of(const std::vector<Unit>& units) {
 
 Result<const Quantity*> read_quantity(Reader& reader) {
   const std::string name(reader.take_word());
-  if (name.empty()) return reader.wrong("a condition was expected");
+  if (name.empty()) return reader.wrong("expected a condition");
   if (const Quantity* found = find_quantity(name)) return found;
   std::vector<std::string> known;
   for (const Quantity& one : quantities()) known.emplace_back(one.name);
@@ -119,7 +119,7 @@ Result<double> factor_of(const Quantity& quantity, std::string_view name, const 
   const bool has_units = quantity.units.front().name[0] != '\0';
   return reader.wrong(has_units ? fmt::format("{} has the unit {}, not '{}'", quantity.name,
                                               names_of(quantity.units), name)
-                                : fmt::format("'and' or 'or' was expected, not '{}'", name));
+                                : fmt::format("expected 'and' or 'or', got '{}'", name));
 }
 
 bool is_joint(std::string_view word) {
@@ -137,7 +137,7 @@ Result<StopRule> StopRule::parse(std::string_view text) {
     reader.take(">=");
     const auto least = reader.take_number();
     if (!least || !std::isfinite(*least) || *least <= 0)
-      return reader.wrong(fmt::format("{}: a number above 0 was expected", quantity->name));
+      return reader.wrong(fmt::format("{}: expected a number above 0", quantity->name));
     Condition condition = {quantity->name, *least};
     std::string_view word = reader.take_word();
     if (!word.empty() && !is_joint(word)) {
@@ -147,7 +147,7 @@ Result<StopRule> StopRule::parse(std::string_view text) {
     }
     out.any_of_.back().push_back(std::move(condition));
     if (word.empty() && reader.take_end()) return out;
-    if (!is_joint(word)) return reader.wrong("'and' or 'or' was expected");
+    if (!is_joint(word)) return reader.wrong("expected 'and' or 'or'");
     if (word == "or") out.any_of_.emplace_back();
   }
 }

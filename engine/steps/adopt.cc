@@ -32,7 +32,7 @@ Status read_others(const Arguments& arguments, const steps::Parents& parents,
   if (mode == "crossover" && named.size() > 1) {
     const auto id = VariantId::parse(named[1]);
     const steps::ParentFile* second = id ? parents.find(*id) : nullptr;
-    if (second == nullptr) return bad_input(fmt::format("'{}' is no survivor", named[1]));
+    if (second == nullptr) return bad_input(fmt::format("'{}' is not a survivor", named[1]));
     TRY_ASSIGN(auto text, world::read_file(second->path));
     request.second_parent = std::move(text);
   } else if (mode == "repair" && named.size() > 1) {
@@ -99,7 +99,7 @@ Result<Adopted> adopt_person(const Arguments& arguments, VariantId parent_id,
   const search::AdoptionContext context{parent, {}, spec.value("entry", "")};
   auto proposal =
       text ? search::read_proposal_file(*text)
-           : Result<search::ProposalFile>(bad_input("it is no ordinary file of up to 1 MiB"));
+           : Result<search::ProposalFile>(bad_input("not a regular file of at most 1 MiB"));
   std::optional<search::Problem> problem;
   if (!proposal) problem = search::Problem{"no-proposal", proposal.error().message};
   if (proposal) {
@@ -139,18 +139,20 @@ Status run(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  steps::CommandLine line("the kernel of a model's answer, or of a person's proposal", "adopt");
+  steps::CommandLine line("extract the kernel from a model's answer or a person's proposal",
+                          "adopt");
   Arguments arguments;
   auto prompt = line.add("--prompt", arguments.prompt, "prompt.json");
   auto exchange = line.add("--exchange", arguments.exchange, "exchange.json").needs(prompt);
-  line.add("--plan", arguments.plan, "plan.json, where there is one").needs(exchange);
-  auto proposal = line.add("--proposal", arguments.proposal, "a person's file");
-  auto canonical = line.add("--canonical", arguments.canonical, "it, in its canonical form");
+  line.add("--plan", arguments.plan, "plan.json, if there is one").needs(exchange);
+  auto proposal = line.add("--proposal", arguments.proposal, "a person's proposal");
+  auto canonical =
+      line.add("--canonical", arguments.canonical, "the proposal in its canonical form");
   exchange.excludes(proposal);
   proposal.needs(canonical);
   line.add("--spec", arguments.spec, "spec.json").required();
   arguments.files.add_options(line);
-  line.add("--previous-dir", arguments.previous_dir, "the folder of the round before");
+  line.add("--previous-dir", arguments.previous_dir, "the folder of the previous round");
   line.add("--place", arguments.place, "the variant's place in the round, from 0")
       .required()
       .at_least(0);

@@ -20,12 +20,12 @@ void judge_work(ir::Facts& facts, const steps::Compiled& compiled, const ir::Nee
 }  // namespace
 
 int main(int argc, char** argv) {
-  steps::CommandLine line("facts of a compiled program", "analyze");
+  steps::CommandLine line("write the facts of a compiled program", "analyze");
   steps::CompiledFiles files;
   std::string cost, terms, signature;
   files.add_options(line);
   line.add("--cost", cost, "FLOPs and bytes of the case").required();
-  auto given_terms = line.add("--terms", terms, "the case's contract; a baseline has none");
+  auto given_terms = line.add("--terms", terms, "the case's contract; not for a baseline");
   line.add("--signature", signature, "the case's inputs and outputs").needs(given_terms);
   const auto write = [&](const json& record) { return steps::write_json(files.out, record); };
   const auto work = [&]() -> Status {

@@ -107,13 +107,13 @@ Result<std::optional<std::string>> in_child(const std::function<Status()>& work,
     if (errno != EINTR) return world::system_error("waitpid", "", errno);
   }
   const std::string no_memory =
-      fmt::format("it takes more than {} GiB of memory", limits.memory_bytes >> 30);
+      fmt::format("needs more than {} GiB of memory", limits.memory_bytes >> 30);
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
     if (signal == SIGXCPU)
-      return std::optional(fmt::format("it takes more than {} s", limits.cpu_seconds));
+      return std::optional(fmt::format("takes more than {} s", limits.cpu_seconds));
     if (signal == SIGKILL) return std::optional(no_memory);
-    return std::optional(fmt::format("it ends with signal {}", signal));
+    return std::optional(fmt::format("died of signal {}", signal));
   }
   const int code = WEXITSTATUS(status);
   if (code == kNoMemory) return std::optional(no_memory);

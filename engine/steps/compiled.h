@@ -28,11 +28,11 @@ struct CompiledFiles {
 
   void add_options(CommandLine& line) {
     line.add("--compile", report, "the compile step's report").required();
-    line.add("--dumps", dumps, "its dumps").required();
+    line.add("--dumps", dumps, "the packed dumps of the compile step").required();
     line.add("--target", target, "the device").required();
-    line.add("--operands", operands, "what the kernels are given; a baseline has none");
-    line.add("--constants", constants, "of the device's model, in place of those that it has");
-    line.add("--out", out, "what is written").required();
+    line.add("--operands", operands, "the values of the kernels' operands; not for a baseline");
+    line.add("--constants", constants, "constants for the device's model, instead of its own");
+    line.add("--out", out, "the file to write").required();
   }
 };
 
@@ -69,7 +69,7 @@ inline Result<ir::ProgramInput> read_input(const std::string& path) {
   auto document = parse_outside(text);
   if (!document) return std::move(document).error().within("its operands");
   auto input = ir::read_operands(*document);
-  if (!input) return bad_input("its operands: " + input.error().message);
+  if (!input) return bad_input("the operands: " + input.error().message);
   return input;
 }
 
@@ -77,7 +77,7 @@ inline Result<ir::ProgramInput> read_input(const std::string& path) {
 inline Result<ir::ProgramRun> run_compiled(const CompiledFiles& files, Compiled& compiled) {
   auto dumps = world::read_archive(files.dumps, kMostDumpBytes);
   if (!dumps && dumps.error().code == ErrorCode::bad_input)
-    return bad_input(fmt::format("its dumps have more than {} bytes", kMostDumpBytes));
+    return bad_input(fmt::format("the dumps are larger than {} bytes", kMostDumpBytes));
   if (!dumps) return std::move(dumps).error();
   const auto names = ir::whole_names(*dumps);
   compiled.dumps = ir::with_whole_names(*std::move(dumps), names);
@@ -113,7 +113,7 @@ inline Result<Compiled> read_compiled(const CompiledFiles& files) {
 inline Status judge_compiled(const std::function<Status()>& work,
                              const std::function<Status(const nlohmann::json&)>& write) {
   TRY_ASSIGN(auto problem, in_child(work));
-  return problem ? write(not_modelled("the model did not come to an end: " + *problem)) : Status{};
+  return problem ? write(not_modelled("the model did not finish: " + *problem)) : Status{};
 }
 
 }  // namespace evolve::steps

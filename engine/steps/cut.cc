@@ -59,7 +59,7 @@ class Cut {
   Status admit(VariantId id) {
     TRY_ASSIGN(auto variant, steps::read_variant(folder_of(id), cases_, Judged::before_times));
     if (variant.rejection) {
-      entries_[id] = {{"is_in", false}, {"reason", "turned down: " + variant.rejection->kind}};
+      entries_[id] = {{"is_in", false}, {"reason", "rejected: " + variant.rejection->kind}};
       return {};
     }
     entries_[id] = {{"is_in", true}};
@@ -112,20 +112,23 @@ class Cut {
 }  // namespace
 
 int main(int argc, char** argv) {
-  steps::CommandLine line("the variants of a round that are measured at all", "cut");
+  steps::CommandLine line("select the variants of a round to measure", "cut");
   Arguments arguments;
   line.add("--spec", arguments.spec, "spec.json").required();
-  line.add("--top-k", arguments.top_k, "lineages that survive").required().above(0);
-  line.add("--margin", arguments.margin, "how much slower than the best is ruled out: 0.2")
+  line.add("--top-k", arguments.top_k, "number of lineages that survive").required().above(0);
+  line.add("--margin", arguments.margin,
+           "rule out variants that are this much slower than the best, for example 0.2")
       .required()
       .at_least(0);
-  line.add("--random-seed", arguments.random_seed, "draws who is measured all the same").required();
+  line.add("--random-seed", arguments.random_seed, "random seed that draws the spot checks")
+      .required();
   line.add("--round", arguments.round).required().above(0);
-  line.add("--previous", arguments.previous, "selection.json of the round before");
+  line.add("--previous", arguments.previous, "selection.json of the previous round");
   line.add("--variants", arguments.variants, "v0001,v0002,…").required().separated();
-  line.add("--round-dir", arguments.round_dir, "holds a folder for each variant").required();
+  line.add("--round-dir", arguments.round_dir, "folder that holds a folder for each variant")
+      .required();
   line.add("--seed-dir", arguments.seed_dir, "the seed's folder").required();
-  line.add("--must-be-new", arguments.must_be_new, "near-duplicates are turned down");
+  line.add("--must-be-new", arguments.must_be_new, "reject near-duplicates");
   line.add("--out", arguments.out, "cut.json").required();
   return line.run(argc, argv, [&]() -> Status { return Cut(arguments).run(); });
 }

@@ -96,16 +96,18 @@ Status run(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  steps::CommandLine line("asks a model, and records its answer", "exchange");
+  steps::CommandLine line("ask a model, and record its answer", "exchange");
   Arguments arguments;
   line.add("--request", arguments.request, "request.json").required();
-  line.add("--prompt", arguments.prompt, "prompt.json: by whose key, and how often").required();
+  line.add("--prompt", arguments.prompt,
+           "prompt.json, which names the key and the limit of requests")
+      .required();
   line.add("--out", arguments.out, "exchange.json").required();
-  line.add("--timeout", arguments.timeout, "seconds an attempt may take").between(1, 86400);
-  line.add("--silence", arguments.silence, "seconds without a byte that end an attempt")
+  line.add("--timeout", arguments.timeout, "limit of an attempt, in seconds").between(1, 86400);
+  line.add("--silence", arguments.silence, "end an attempt after this many seconds without a byte")
       .between(1, 86400);
-  line.add("--tries", arguments.tries, "attempts in all").between(1, 100);
+  line.add("--tries", arguments.tries, "number of attempts").between(1, 100);
   line.add("--pace", arguments.pace,
-           "folder by which processes share a model's requests_per_minute");
+           "folder through which processes share a model's requests_per_minute");
   return line.run(argc, argv, [&]() -> Status { return run(arguments); });
 }

@@ -31,15 +31,15 @@ Status run(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  steps::CommandLine line("whether a variant is worked on further", "gate");
+  steps::CommandLine line("decide whether a variant is judged further", "gate");
   Arguments arguments;
   line.add("--spec", arguments.spec, "spec.json").required();
   line.add("--variant-dir", arguments.variant_dir, "the variant's folder").required();
-  line.add("--before", arguments.before, "the stage that is behind it")
+  line.add("--before", arguments.before, "the stage after the gate")
       .required()
       .one_of({"checks", "compile", "rounds"});
-  line.add("--must-be-new", arguments.must_be_new, "a near-duplicate is turned down");
-  line.add("--seed", arguments.seed, "what a seed is called, which must pass");
+  line.add("--must-be-new", arguments.must_be_new, "reject a near-duplicate");
+  line.add("--seed", arguments.seed, "name of a seed, which must pass");
   line.add("--out", arguments.out, "the gate's report").required();
   return line.run(argc, argv, [&]() -> Status { return run(arguments); });
 }

@@ -164,29 +164,30 @@ class Sweep {
 }  // namespace
 
 int main(int argc, char** argv) {
-  steps::CommandLine line("the kernels that a mutator proposes for a round", "mutate");
+  steps::CommandLine line("write the kernels that a mutator proposes for a round", "mutate");
   Arguments arguments;
-  line.add("--mutator", arguments.mutator, "seed: a copy of it; sweep: other parameters")
+  line.add("--mutator", arguments.mutator, "seed: copy the seed; sweep: change the parameters")
       .one_of({"seed", "sweep"});
-  line.add("--sampler", arguments.sampler, "how the sweep searches")
+  line.add("--sampler", arguments.sampler, "the sampler of the sweep")
       .one_of(search::sampler_names());
   line.add("--spec", arguments.spec, "spec.json").required();
   arguments.files.add_options(line);
-  line.add("--history", arguments.history, "its history.jsonl");
+  line.add("--history", arguments.history, "history.jsonl of the previous round");
   line.add("--round", arguments.round).at_least(0);
   line.add("--random-seed", arguments.random_seed);
   line.add("--explore", arguments.explore, "share of proposals drawn from the whole space")
       .between(0.0, 1.0);
-  line.add("--ids", arguments.ids, "v0007,v0009,…: the variants that are proposed")
+  line.add("--ids", arguments.ids, "the ids of the proposed variants: v0007,v0009,…")
       .required()
       .separated();
-  line.add("--places", arguments.places, "their places in the round, from 0").separated();
-  line.add("--round-dir", arguments.round_dir, "holds a folder for each of them").required();
+  line.add("--places", arguments.places, "the variants' places in the round, from 0").separated();
+  line.add("--round-dir", arguments.round_dir, "folder that holds a folder for each variant")
+      .required();
   return line.run(argc, argv, [&]() -> Status {
     TRY_ASSIGN(auto space, steps::read_space(arguments.spec));
     if (arguments.mutator == "seed") return copy_seed(arguments, space);
     if (arguments.places.size() != arguments.ids.size()) {
-      return bad_input(fmt::format("--places: expected {} of them, one for each of --ids, got {}",
+      return bad_input(fmt::format("--places: expected {} places, one for each of --ids, got {}",
                                    arguments.ids.size(), arguments.places.size()));
     }
     return Sweep(arguments, space).run();

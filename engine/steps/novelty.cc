@@ -89,7 +89,7 @@ class Novelty {
       TRY_ASSIGN(auto text, world::read_file(fmt::format("{}/{}/jaxpr.json", folder, one.name)));
       auto jaxpr = parse_outside(text);
       if (!jaxpr) {
-        unreadable_[origin.id] = fmt::format("what '{}' was traced to cannot be read: {}", one.name,
+        unreadable_[origin.id] = fmt::format("the traced program '{}' cannot be read: {}", one.name,
                                              jaxpr.error().message);
         return std::optional<search::Sketched>();
       }
@@ -154,17 +154,20 @@ class Novelty {
 }  // namespace
 
 int main(int argc, char** argv) {
-  steps::CommandLine line("the variants of a round that are too near to an earlier one", "novelty");
+  steps::CommandLine line("find the variants of a round that are too similar to an earlier variant",
+                          "novelty");
   Arguments arguments;
   line.add("--spec", arguments.spec, "spec.json").required();
-  line.add("--least-distance", arguments.least, "from an earlier program, as a share")
+  line.add("--least-distance", arguments.least,
+           "least distance from an earlier program, as a share")
       .required()
       .between(0.0, 1.0);
-  line.add("--seed-dir", arguments.seed_dir, "of the first round: the seed's folder");
-  line.add("--previous", arguments.previous, "sketches.jsonl of the round before");
-  line.add("--history", arguments.history, "history.jsonl of the round before");
+  line.add("--seed-dir", arguments.seed_dir, "in the first round: the seed's folder");
+  line.add("--previous", arguments.previous, "sketches.jsonl of the previous round");
+  line.add("--history", arguments.history, "history.jsonl of the previous round");
   line.add("--variants", arguments.variants, "v0001,v0002,…").required().separated();
-  line.add("--round-dir", arguments.round_dir, "holds a folder for each variant").required();
+  line.add("--round-dir", arguments.round_dir, "folder that holds a folder for each variant")
+      .required();
   line.add("--out", arguments.out, "novelty.json").required();
   line.add("--sketches-out", arguments.sketches_out, "sketches.jsonl").required();
   return line.run(argc, argv, [&]() -> Status { return Novelty(arguments).run(); });

@@ -17,8 +17,8 @@ struct ParentFiles {
 
   void add_options(CommandLine& line) {
     line.add("--seed", seed, "the seed's source").required();
-    line.add("--selection", selection, "selection.json of the round before");
-    line.add("--lineage", lineages, "the survivors' sources, in their order");
+    line.add("--selection", selection, "selection.json of the previous round");
+    line.add("--lineage", lineages, "the survivors' sources, in order");
   }
 };
 

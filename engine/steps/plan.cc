@@ -16,8 +16,8 @@ struct Arguments {
 
 Result<search::PlanFile> read_decision(const std::string& path) {
   if (!world::is_there(path)) {
-    return bad_input(fmt::format("{}: nobody has decided on this plan yet", path), "",
-                     "evolve plan show, and then evolve plan approve, reject or edit");
+    return bad_input(fmt::format("{}: no decision on this plan yet", path), "",
+                     "run evolve plan show, then evolve plan approve, edit or reject");
   }
   TRY_ASSIGN(auto text, world::read_file(path));
   auto decision = search::read_plan_file(text);
@@ -46,13 +46,13 @@ Status run(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  steps::CommandLine line("what became of a model's plan for a variant", "plan");
+  steps::CommandLine line("apply a person's decision to a model's plan", "plan");
   Arguments arguments;
   line.add("--prompt", arguments.prompt, "the plan's prompt.json").required();
-  line.add("--exchange", arguments.exchange, "its exchange.json").required();
+  line.add("--exchange", arguments.exchange, "the plan's exchange.json").required();
   auto decision = line.add("--decision", arguments.decision,
-                           "a person's file about it; without, it is taken as it is");
-  line.add("--depfile", arguments.depfile, "whether that was read").needs(decision);
+                           "a person's decision; without a decision, the plan is used unchanged");
+  line.add("--depfile", arguments.depfile, "whether the decision was read").needs(decision);
   line.add("--out", arguments.out, "plan.json").required();
   return line.run(argc, argv, [&]() -> Status { return run(arguments); });
 }

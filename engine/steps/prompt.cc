@@ -128,29 +128,30 @@ Status run(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  steps::CommandLine line("what a model is asked for one variant", "prompt");
+  steps::CommandLine line("write the prompt for one variant", "prompt");
   Arguments arguments;
   line.add("--spec", arguments.spec, "spec.json").required();
   line.add("--config", arguments.config, "llm.json").required();
   line.add("--templates", arguments.templates, "folder of system.md, rewrite.md, …").required();
   arguments.files.add_options(line);
-  line.add("--history", arguments.history, "its history.jsonl");
-  line.add("--learnings", arguments.learnings, "its learnings.md, or a person's");
-  line.add("--effect", arguments.effect, "the gain that is worth learning, as a share").at_least(0);
+  line.add("--history", arguments.history, "history.jsonl of the previous round");
+  line.add("--learnings", arguments.learnings, "learnings.md of the previous round, or a person's");
+  line.add("--effect", arguments.effect, "smallest gain that is worth learning, as a share")
+      .at_least(0);
   line.add("--evidence", arguments.evidence, "evidence-K.json of the survivors, in order");
   line.add("--seed-dir", arguments.seed_dir, "the seed's folder").required();
-  line.add("--previous-dir", arguments.previous_dir, "the folder of the round before");
+  line.add("--previous-dir", arguments.previous_dir, "the folder of the previous round");
   line.add("--id", arguments.id, "v0007").required();
   line.add("--round", arguments.round).required().at_least(0);
   line.add("--place", arguments.place, "the variant's place in the round, from 0")
       .required()
       .between(0, 1 << 20);
-  line.add("--index", arguments.index, "its number among those that models propose, from 0")
+  line.add("--index", arguments.index, "number among the variants that models propose, from 0")
       .required()
       .between(0, 1 << 20);
   line.add("--random-seed", arguments.random_seed);
-  auto plan = line.add("--plan", arguments.plan, "plan.json, that the code is asked by");
-  line.add("--stage", arguments.stage, "what is asked for: code or plan (default: code)")
+  auto plan = line.add("--plan", arguments.plan, "plan.json, with which the code is requested");
+  line.add("--stage", arguments.stage, "what to ask for: code or plan (default: code)")
       .one_of({"code", "plan"})
       .excludes(plan);
   line.add("--request-out", arguments.request_out, "request.json").required();

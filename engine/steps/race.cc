@@ -44,7 +44,7 @@ class Race {
   Status admit(VariantId id) {
     TRY_ASSIGN(auto variant, steps::read_variant(folder_of(id), cases_, Judged::before_times));
     if (variant.rejection) {
-      admissions_.push_back({id, false, "turned down: " + variant.rejection->kind});
+      admissions_.push_back({id, false, "rejected: " + variant.rejection->kind});
       return {};
     }
     std::map<std::string, search::Ratio> ratios;
@@ -55,7 +55,7 @@ class Race {
       if (verdict != "ok") {
         admissions_.push_back({id, false,
                                verdict == "not_reached" ? "ruled out before it was measured"
-                                                        : "turned down while it was measured"});
+                                                        : "rejected while it was measured"});
         return {};
       }
       TRY_ASSIGN(auto samples, search::read_samples(record, path));
@@ -93,17 +93,18 @@ class Race {
 }  // namespace
 
 int main(int argc, char** argv) {
-  steps::CommandLine line("the variants of a round that are measured again", "race");
+  steps::CommandLine line("select the variants of a round to measure again", "race");
   Arguments arguments;
   line.add("--spec", arguments.spec, "spec.json").required();
-  line.add("--top-k", arguments.top_k, "lineages that survive").required().above(0);
-  line.add("--finalists", arguments.finalists, "that are measured again, at most")
+  line.add("--top-k", arguments.top_k, "number of lineages that survive").required().above(0);
+  line.add("--finalists", arguments.finalists, "largest number of variants to measure again")
       .required()
       .above(0);
-  line.add("--previous", arguments.previous, "selection.json of the round before");
+  line.add("--previous", arguments.previous, "selection.json of the previous round");
   line.add("--variants", arguments.variants, "v0001,v0002,…").required().separated();
-  line.add("--round-dir", arguments.round_dir, "holds a folder for each variant").required();
-  line.add("--must-be-new", arguments.must_be_new, "near-duplicates are turned down");
+  line.add("--round-dir", arguments.round_dir, "folder that holds a folder for each variant")
+      .required();
+  line.add("--must-be-new", arguments.must_be_new, "reject near-duplicates");
   line.add("--out", arguments.out, "race.json").required();
   return line.run(argc, argv, [&]() -> Status { return Race(arguments).run(); });
 }

@@ -156,7 +156,7 @@ Status write_learnings(const Arguments& arguments, const search::History& histor
 }  // namespace
 
 int main(int argc, char** argv) {
-  steps::CommandLine line("the survivors of a round", "select");
+  steps::CommandLine line("select the survivors of a round", "select");
   Arguments arguments;
   line.add("--spec", arguments.spec, "spec.json").required();
   line.add("--round", arguments.round).required().above(0);
@@ -170,21 +170,24 @@ int main(int argc, char** argv) {
   });
   line.add("--random-seed", arguments.random_seed);
   line.add("--previous", arguments.previous,
-           "selection.json of the round before, with its lineage-K.py beside it");
-  line.add("--history", arguments.history, "history.jsonl of the round before");
-  line.add("--cut", arguments.cut, "cut.json, where the round had one");
-  line.add("--must-be-new", arguments.must_be_new, "near-duplicates are turned down");
+           "selection.json of the previous round, next to its lineage-K.py files");
+  line.add("--history", arguments.history, "history.jsonl of the previous round");
+  line.add("--cut", arguments.cut, "cut.json, if the round has one");
+  line.add("--must-be-new", arguments.must_be_new, "reject near-duplicates");
   line.add("--variants", arguments.variants, "v0001,v0002,…").required().separated();
-  line.add("--round-dir", arguments.round_dir, "holds a folder for each variant").required();
+  line.add("--round-dir", arguments.round_dir, "folder that holds a folder for each variant")
+      .required();
   line.add("--seed-dir", arguments.seed_dir, "the seed's folder").required();
   line.add("--seed-kernel", arguments.seed_kernel, "the seed's source").required();
   line.add("--out", arguments.out, "selection.json").required();
-  line.add("--evidence-out", arguments.evidence_out, "evidence-K.json, beside lineage-K.py");
+  line.add("--evidence-out", arguments.evidence_out, "evidence-K.json, next to lineage-K.py");
   line.add("--history-out", arguments.history_out, "history.jsonl").required();
-  line.add("--by-person", arguments.by_person, "what people keep of what was learned");
-  line.add("--effect", arguments.effect, "the gain that is worth learning, as a share").at_least(0);
+  line.add("--by-person", arguments.by_person, "the learnings that people accepted or rejected");
+  line.add("--effect", arguments.effect, "smallest gain that is worth learning, as a share")
+      .at_least(0);
   line.add("--learnings-out", arguments.learnings_out, "learnings.md").required();
-  line.add("--lineage-out", arguments.lineages_out, "lineage-K.py, one for each that may survive")
+  line.add("--lineage-out", arguments.lineages_out,
+           "lineage-K.py, one for each variant that may survive")
       .required();
   return line.run(argc, argv, [&]() -> Status {
     TRY_ASSIGN(auto request, read_request(arguments));

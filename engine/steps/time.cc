@@ -25,7 +25,7 @@ Result<json> modelled_time(const json& record, const std::string& path) {
   if (!(number_in(at_place(record, "/modelled/seconds")) > 0)) {
     return json{{"verdict", "rejected"},
                 {"kind", "suspicious"},
-                {"reason", "the model gives the program no time above 0"}};
+                {"reason", "the modelled time is not above 0"}};
   }
   auto facts = ir::facts_from_json(record);
   if (!facts) return std::move(facts).error().within(path);
@@ -86,7 +86,7 @@ Floor floor_of(const std::string& device_kind, const json& cost,
   if (device && needs)
     return {ir::least_seconds(*needs, *device), fmt::format("the roofline of {}", device->name)};
   return {cost.value("flops", 0.0) / kMostPerSecond,
-          "no roofline of this device is known: cost.flops at 1.2e13 a second"};
+          "the roofline of this device is unknown: using cost.flops at 1.2e13 a second"};
 }
 
 // Returns the time that samples give; without samples, the record's verdict.
@@ -131,15 +131,15 @@ Result<json> measured_time(const Records& records, const Case& of) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  steps::CommandLine line("the time of a compiled program", "time");
+  steps::CommandLine line("report the time of a compiled program", "time");
   std::string facts, out, cost_path, terms, signature;
   Records records;
-  auto of_facts = line.add("--facts", facts, "the analyze step's facts: modelled time");
-  line.add("--samples", records.samples_path, "the measure step's samples: measured time")
+  auto of_facts = line.add("--facts", facts, "the analyze step's facts, for modelled time");
+  line.add("--samples", records.samples_path, "the measure step's samples, for measured time")
       .excludes(of_facts);
   line.add("--screening", records.screening_path, "the samples of the short measurement");
-  line.add("--cost", cost_path, "what the case costs at the least");
-  auto given_terms = line.add("--terms", terms, "the case's contract; a baseline has none");
+  line.add("--cost", cost_path, "least cost of the case");
+  auto given_terms = line.add("--terms", terms, "the case's contract; not for a baseline");
   line.add("--signature", signature, "the case's inputs and outputs").needs(given_terms);
   line.add("--out", out, "time.json").required();
   return line.run(argc, argv, [&]() -> Status {

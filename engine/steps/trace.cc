@@ -4,7 +4,7 @@
 
 int main(int argc, char** argv) {
   using namespace evolve;
-  steps::CommandLine line("modelled timeline of a compiled program", "trace");
+  steps::CommandLine line("write the modelled timeline of a compiled program", "trace");
   steps::CompiledFiles files;
   files.add_options(line);
   // Writes a timeline without events, and the reason for that.

@@ -57,7 +57,7 @@ Status read_entries(const std::string& path, const ArchiveLimits& limits, Others
     const bool is_file =
         archive_entry_filetype(entry) == AE_IFREG && archive_entry_hardlink(entry) == nullptr;
     if (!is_file && others == Others::refused) {
-      return external(fmt::format("{}: '{}' is no regular file", path, file.name));
+      return external(fmt::format("{}: '{}' is not a regular file", path, file.name));
     }
     if (!is_file) continue;
     file.is_executable = (archive_entry_perm(entry) & 0111) != 0;
@@ -66,7 +66,7 @@ Status read_entries(const std::string& path, const ArchiveLimits& limits, Others
     for (; count > 0; count = archive_read_data(reader.get(), block.data(), block.size())) {
       total += static_cast<size_t>(count);
       if (total > limits.bytes) {
-        return bad_input(fmt::format("{}: more than {} bytes", path, limits.bytes));
+        return bad_input(fmt::format("{}: larger than {} bytes", path, limits.bytes));
       }
       if (file.bytes.size() + static_cast<size_t>(count) > limits.file_bytes) {
         return bad_input(

@@ -24,7 +24,7 @@ Status run_on_console(const std::string& line) {
     if (errno != EINTR) return system_error("waitpid", shell, errno);
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  return external(fmt::format("'{}' ended with {}", line,
+  return external(fmt::format("'{}' exited with {}", line,
                               WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)));
 }
 

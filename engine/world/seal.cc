@@ -98,13 +98,14 @@ Status check_seal(const std::string& path, const std::string& format) {
   }
   // The frame must be exactly what seal() writes; nothing else in it is accepted.
   if (frame.empty() || frame != frame_of(format, size, digests)) {
-    return bad_input(fmt::format("{}: no {}, or one whose end is damaged", path, format));
+    return bad_input(
+        fmt::format("{}: not a file of format {}, or the end is damaged", path, format));
   }
   const auto found = digests_of(file, size);
   for (size_t i = 0; i < std::max(found.size(), digests.size()); ++i) {
     if (i < found.size() && i < digests.size() && found[i] == digests[i]) continue;
-    return bad_input(fmt::format("{}: bytes {} to {} are not those that were sealed", path,
-                                 i * kChunk, std::min((i + 1) * kChunk, size) - 1));
+    return bad_input(fmt::format("{}: bytes {} to {} are damaged", path, i * kChunk,
+                                 std::min((i + 1) * kChunk, size) - 1));
   }
   return {};
 }

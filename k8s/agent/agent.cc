@@ -109,7 +109,7 @@ class Agent {
                  world::read_file(fs::path(entry.path()).replace_extension(".job").string()));
       std::string name = k8s::order_name(*order);
       if (job != settings_.job) {
-        print_out(fmt::format("{}: is done by {}\n", name.substr(0, kDigits), job));
+        print_out(fmt::format("{}: belongs to {}\n", name.substr(0, kDigits), job));
         continue;
       }
       tasks_.push_back({std::move(name), *std::move(order)});
@@ -139,7 +139,7 @@ class Agent {
     for (size_t i = 0; i < tasks_.size(); ++i) {
       const auto& record = records[i];
       if (record && k8s::decode_run(tasks_[i].name, *record)) {
-        print_out(fmt::format("{}: was done before\n", tasks_[i].name.substr(0, kDigits)));
+        print_out(fmt::format("{}: already done\n", tasks_[i].name.substr(0, kDigits)));
         TRY(tell(tasks_[i].name, *record));
       } else {
         left.push_back(std::move(tasks_[i]));
@@ -223,7 +223,7 @@ class Agent {
         name, run.exit_status == 0 && !run.timed_out ? "" : std::string_view(settings_.job));
     TRY(store_.put_record(place, record));
     TRY(tell(name, record));
-    print_out(fmt::format("{}: ended with {} after {:.1f} s\n", name.substr(0, kDigits),
+    print_out(fmt::format("{}: exited with {} after {:.1f} s\n", name.substr(0, kDigits),
                           run.exit_status, run.seconds));
     std::error_code error;
     fs::remove_all(root_of(number), error);
@@ -291,14 +291,16 @@ Status run(const AgentSettings& settings) {
   // Compilers also write to /tmp, and their complaints would be taken for a verdict.
   if (::access("/tmp", W_OK) != 0) {
     return bad_input("/tmp: cannot be written in this container", "",
-                     "give it a volume: k8s/cpu-job.yaml");
+                     "add a volume for /tmp, as in k8s/cpu-job.yaml");
   }
   std::string folder = settings.folder;
   if (folder.empty()) folder = fs::temp_directory_path().string() + "/evolve-agent";
   folder = fs::absolute(folder).lexically_normal().string();
   auto address = remote_address(settings.store);
   if (!address) return std::move(address).error().within("--store");
-  if (!*address) return bad_input("--store: no store is named", "", "--store gs://bucket/prefix");
+  if (!*address)
+    return bad_input("--store: the store is missing", "",
+                     "name a store, for example --store gs://bucket/prefix");
   world::DiskFiles files;
   TRY(files.make_folders(folder));
   if (::chdir(folder.c_str()) != 0) return world::system_error("chdir", folder, errno);

@@ -27,7 +27,7 @@ write_token_kubeconfig "token: $token"
 doctor 0 role --kubeconfig "$cluster/evolve.kubeconfig"
 says role "as system:serviceaccount:evolve:evolve"
 says role "all 16 rights"
-says role "cannot be told: nodes is forbidden"
+says role "unknown: nodes is forbidden"
 kubectl auth can-i --list --no-headers -n evolve --as=system:serviceaccount:evolve:evolve |
   awk '$1 !~ /^(\[|selfsubject)/ {print $1, $NF ~ /\]/ ? substr($0, index($0, "[") ) : ""}' | sed -E 's/\[\] +\[\] +//' |
   sort >"$folder/granted"
@@ -70,7 +70,7 @@ doctor 1 nowhere --kubeconfig "$cluster/admin.kubeconfig" -n nowhere
 says nowhere "kubectl create namespace nowhere"
 write_token_kubeconfig "token: nobody"
 doctor 1 stranger --kubeconfig "$cluster/evolve.kubeconfig"
-says stranger "the server does not know who we are"
+says stranger "the server does not accept the credential"
 
 # A node that must not be used does not count. A server that does not answer is reported.
 kubectl cordon tpu-0 >/dev/null

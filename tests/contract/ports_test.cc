@@ -248,8 +248,8 @@ TEST_CASE("a memo that is no memo is set aside with a warning", "[contract]") {
   std::string warning;
   auto memo = cache::SqliteMemo::open(folder / "memo.db", warning);
   REQUIRE(memo);
-  CHECK(warning == folder / "memo.db" + ": file is not a database; set aside as " +
-                       (folder / "memo.db") + ".unreadable, starting an empty one");
+  CHECK(warning == folder / "memo.db" + ": file is not a database; moved to " +
+                       (folder / "memo.db") + ".unreadable; starting with an empty database");
   CHECK(fs::exists(folder / "memo.db.unreadable"));
   check_memo(**memo);
 }
@@ -268,8 +268,8 @@ TEST_CASE("a memo that was cut off, or is damaged within, is set aside when that
     fs::resize_file(path, fs::file_size(path) - 1000);
     auto memo = cache::SqliteMemo::open(path, warning);
     REQUIRE(memo);
-    CHECK(warning == path + ": the file was cut off; set aside as " + path +
-                         ".unreadable, starting an empty one");
+    CHECK(warning == path + ": the file is truncated; moved to " + path +
+                         ".unreadable; starting with an empty database");
     check_memo(**memo);
   }
   SECTION("pages that hold something else") {
@@ -289,8 +289,8 @@ TEST_CASE("a memo that was cut off, or is damaged within, is set aside when that
       REQUIRE((*memo)->put(result_under("other")));
       CHECK(*(*memo)->find(result_under("other").key));
     }
-    CHECK((*memo)->lost() == path + ": database disk image is malformed; set aside as " + path +
-                                 ".unreadable, starting an empty one");
+    CHECK((*memo)->lost() == path + ": database disk image is malformed; moved to " + path +
+                                 ".unreadable; starting with an empty database");
     check_memo(**memo);
   }
 }
@@ -414,7 +414,7 @@ TEST_CASE("a damaged ledger is kept aside, one of another version is left alone"
   auto ledger = cache::SqliteLedger::open(folder / "ledger.db", warning);
   REQUIRE(!ledger);
   CHECK(ledger.error().message ==
-        folder / "ledger.db" + ": schema version 77, this evolve reads 1");
+        folder / "ledger.db" + ": schema version 77, but this evolve reads version 1");
   CHECK(!ledger.error().hint.empty());
   CHECK(warning.empty());
 }

@@ -214,17 +214,20 @@ def forged(good: bytes) -> dict[str, tuple[bytes, str]]:
                 step["outputs"] = step["outputs"][:1]
 
     return {
-        "commands": (made(with_commands, commands=commands), "its commands are not what this version writes"),
-        "program": (with_source("$rules/steps/argparse.py", b"x = 1\n"), "its judge is not this version's: .*argparse"),
-        "over-a-program": (with_source("steps/select", b"true\n"), "its judge is not this version's: .*select"),
-        "state": (with_source(".evolve/memo.db", b"x"), "lies where a replay keeps its state"),
-        "without-steps": (made(lambda record: record.update(steps=[])), "is not of its commands: .* is missing"),
+        "commands": (made(with_commands, commands=commands), "its commands differ from those that this version writes"),
+        "program": (
+            with_source("$rules/steps/argparse.py", b"x = 1\n"),
+            "its judge differs from this version's: .*argparse",
+        ),
+        "over-a-program": (with_source("steps/select", b"true\n"), "its judge differs from this version's: .*select"),
+        "state": (with_source(".evolve/memo.db", b"x"), "lies in the state folder of the replay"),
+        "without-steps": (made(lambda record: record.update(steps=[])), "does not match its commands: .* is missing"),
         "one-step-more": (
             made(with_step, commands=commands),
-            "is not of its commands: they have no recorded more",
+            "does not match its commands: no command for recorded more",
         ),
-        "output-less": (made(with_output_less), "is not of its commands: lower .* differs from the record"),
-        "class": (made(with_class), "its record is not of its commands: check .* is pure, and not measured"),
+        "output-less": (made(with_output_less), "does not match its commands: lower .* differs from the record"),
+        "class": (made(with_class), "the record does not match its commands: check .* is pure, not measured"),
     }
 
 

@@ -69,22 +69,22 @@ rm -rf "$PROJECT/store" && mkdir "$PROJECT/store"
 builds "stopped mid-build" "$STEPS" "$STEPS" --remote-cache "$REMOTE" --remote-write -j1
 wait $SERVER 2>/dev/null
 SERVER=
-warns "stopped mid-build" 1 "remote cache: .*/ac/.*: not asked again in this build; [34][0-9] results were not stored there"
+warns "stopped mid-build" 1 "remote cache: .*/ac/.*: not used again in this build; [34][0-9] results were not stored in the remote cache"
 builds "stopped, again" 0 0
 machine unreachable
 builds "no server" "$STEPS" "$STEPS" --remote-cache "$REMOTE"
-warns "no server" 1 "onnect.*: not asked again"
+warns "no server" 1 "onnect.*: not used again"
 
 rm -rf "$PROJECT/store" && cp -r "$PROJECT/whole" "$PROJECT/store"
 serve "limit_rate 20;"
 machine slow
 builds "a slow server" "$STEPS" "$STEPS" --remote-cache "$REMOTE" --remote-timeout 1
-warns "a slow server" 1 "not asked again"
+warns "a slow server" 1 "not used again"
 for status in 403 500 302; do
   serve "return $status http://127.0.0.1:1/;"
   machine "status$status"
   builds "HTTP status $status" "$STEPS" "$STEPS" --remote-cache "$REMOTE" --remote-write
-  warns "HTTP status $status" 1 "HTTP status $status: not asked again in this build; $STEPS results"
+  warns "HTTP status $status" 1 "HTTP status $status: not used again in this build; $STEPS results"
 done
 serve "limit_except GET HEAD { deny all; }"
 machine refused
@@ -113,14 +113,14 @@ for path in map(pathlib.Path, sys.argv[1:]):
     path.write_bytes(data)' "$@"; }
 cut_all() { for file in "$@"; do truncate -s -1 "$file"; done; }
 shift_all() { local previous=$1 file; for file in "${@:2}"; do cp "$file" "$previous"; previous=$file; done; }
-damaged "wrong blobs" "/cas/.*is not what its name says: refused, as 39 more were" eval 'flip_all cas/*'
-damaged "short blobs" "/cas/.*is not what its name says: refused" eval 'cut_all cas/*'
-damaged "empty blobs" "/cas/.*is not what its name says: refused" eval 'truncate -s 0 cas/*'
-damaged "long blobs" "/cas/.*has more than .* bytes: refused" eval 'for f in cas/*; do echo more >>$f; done'
-damaged "exchanged blobs" "refused" eval 'shift_all cas/*'
-damaged "exchanged entries" "/ac/.*is the entry of another key: refused" eval 'shift_all ac/*'
-damaged "short entries" "/ac/.*is no entry of ours: refused" eval 'cut_all ac/*'
-damaged "entries that are none" "/ac/.*is no entry of ours: refused" eval 'for f in ac/*; do echo "<html>not found</html>" >$f; done'
+damaged "wrong blobs" "/cas/.*does not match its digest: rejected, like 39 more" eval 'flip_all cas/*'
+damaged "short blobs" "/cas/.*does not match its digest: rejected" eval 'cut_all cas/*'
+damaged "empty blobs" "/cas/.*does not match its digest: rejected" eval 'truncate -s 0 cas/*'
+damaged "long blobs" "/cas/.*is larger than .* bytes: rejected" eval 'for f in cas/*; do echo more >>$f; done'
+damaged "exchanged blobs" "rejected" eval 'shift_all cas/*'
+damaged "exchanged entries" "/ac/.*is the entry of a different key: rejected" eval 'shift_all ac/*'
+damaged "short entries" "/ac/.*is not an entry of this cache: rejected" eval 'cut_all ac/*'
+damaged "entries that are none" "/ac/.*is not an entry of this cache: rejected" eval 'for f in ac/*; do echo "<html>not found</html>" >$f; done'
 
 # Inputs that a run discovered elsewhere and that cannot exist here: the edge's own output, a pipe, a device, a name
 # that is too long.
@@ -168,7 +168,7 @@ LIAR=$!
 until [ -s "$PROJECT/liar" ]; do :; done
 machine cut
 builds "an answer that breaks off" "$STEPS" "$STEPS" --remote-cache "http://127.0.0.1:$(cat "$PROJECT/liar")"
-warns "an answer that breaks off" 1 "not asked again"
+warns "an answer that breaks off" 1 "not used again"
 kill $LIAR
 
 # A user's name and password, from the environment.
@@ -243,18 +243,18 @@ builds "a bucket" 0 0 --remote-cache "$REMOTE/"
 warns "a bucket" 0
 machine bucket-none
 builds "no such bucket" "$STEPS" "$STEPS" --remote-cache gs://others/team --remote-write
-warns "no such bucket" 1 "$STEPS results were not stored there: POST .*/b/others/o.*: HTTP status 404"
+warns "no such bucket" 1 "$STEPS results were not stored in the remote cache: POST .*/b/others/o.*: HTTP status 404"
 machine bucket-other
 builds "a bucket, another prefix" "$STEPS" "$STEPS" --remote-cache gs://machines
 warns "a bucket, another prefix" 0
 rm -rf "$PROJECT/whole" && cp -a "$PROJECT/store" "$PROJECT/whole"
 # The server's own metadata of an object stays as it is.
 objects() { GLOBIGNORE='*.metadata'; cd machines/team && eval "$1"; }
-damaged "a bucket, wrong objects" "team%2Fcas%2F.*is not what its name says: refused, as 39 more were" objects 'flip_all cas/*'
-damaged "a bucket, short objects" "team%2Fcas%2F.*is not what its name says: refused" objects 'cut_all cas/*'
-damaged "a bucket, long objects" "team%2Fcas%2F.*has more than .* bytes: refused" objects 'for f in cas/*; do echo more >>$f; done'
-damaged "a bucket, exchanged entries" "team%2Fac%2F.*is the entry of another key: refused" objects 'shift_all ac/*'
-damaged "a bucket, short entries" "team%2Fac%2F.*is no entry of ours: refused" objects 'cut_all ac/*'
+damaged "a bucket, wrong objects" "team%2Fcas%2F.*does not match its digest: rejected, like 39 more" objects 'flip_all cas/*'
+damaged "a bucket, short objects" "team%2Fcas%2F.*does not match its digest: rejected" objects 'cut_all cas/*'
+damaged "a bucket, long objects" "team%2Fcas%2F.*is larger than .* bytes: rejected" objects 'for f in cas/*; do echo more >>$f; done'
+damaged "a bucket, exchanged entries" "team%2Fac%2F.*is the entry of a different key: rejected" objects 'shift_all ac/*'
+damaged "a bucket, short entries" "team%2Fac%2F.*is not an entry of this cache: rejected" objects 'cut_all ac/*'
 rm -rf "$PROJECT/store" && cp -a "$PROJECT/whole" "$PROJECT/store" && rm "$PROJECT"/store/machines/team/cas/*
 machine bucket-evicted
 builds "a bucket, objects evicted" "$STEPS" "$STEPS" --remote-cache "$REMOTE" --remote-write
@@ -267,7 +267,7 @@ rm -rf "$PROJECT/store" && mkdir -p "$PROJECT/store/machines"
 builds "a bucket, stopped mid-build" "$STEPS" "$STEPS" --remote-cache "$REMOTE" --remote-write -j1
 wait "$SERVER" 2>/dev/null
 SERVER=
-warns "a bucket, stopped mid-build" 1 "remote cache: .*/o/team%2Fac%2F.*: not asked again in this build; [34][0-9] results were not stored there"
+warns "a bucket, stopped mid-build" 1 "remote cache: .*/o/team%2Fac%2F.*: not used again in this build; [34][0-9] results were not stored in the remote cache"
 serve_bucket
 shares_campaign "a bucket" "$REMOTE" "$PROJECT"{,/elsewhere} small/small.yaml round-2
 
@@ -278,11 +278,11 @@ serve 'if ($http_metadata_flavor != Google) { return 403; } return 200 "{\"acces
 METADATA=$REMOTE
 machine account
 account "a token, and no bucket" "$STEPS" "$STEPS"
-warns "a token, and no bucket" 1 "GET https://storage.googleapis.com/storage/v1/b/machines/o/team%2Fac%2F.*onnect.*: not asked again"
+warns "a token, and no bucket" 1 "GET https://storage.googleapis.com/storage/v1/b/machines/o/team%2Fac%2F.*onnect.*: not used again"
 [ "$(grep -c 'service-accounts/default/token.* 200 ' "$PROJECT/nginx/access.log")" -eq 1 ] || fail "a token: $(cat "$PROJECT/nginx/access.log")"
 grep -rq planted .evolve said && fail "a token was recorded"
 serve "return 404;"
 machine nobody
 account "no token" "$STEPS" "$STEPS"
-warns "no token" 1 "no credential is set, and $METADATA/.*: HTTP status 404: not asked again"
+warns "no token" 1 "no credential is set, and $METADATA/.*: HTTP status 404: not used again"
 finish $((CASES + 5))

@@ -33,7 +33,7 @@ for path in kept/memo.db kept/ledger.db kept/snapshots/*; do
     done
     [ "$("$EVOLVE" ninja)" = "ninja: no work to do." ] || fail "$name cut at $at of $size: something runs again"
     case $message in
-      *"set aside"*) [ "$(stat -c %s ".evolve/$name.unreadable")" = "$at" ] || fail "$name cut at $at: what was set aside is gone" ;;
+      *"moved to"*) [ "$(stat -c %s ".evolve/$name.unreadable")" = "$at" ] || fail "$name cut at $at: what was set aside is gone" ;;
       *damaged* | "") ;;
       *) fail "$name cut at $at: $message" ;;
     esac

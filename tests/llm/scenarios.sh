@@ -108,7 +108,7 @@ done
 # The same without the proxy.
 refuses 'maximum context length' refused openai "$UPSTREAM"
 fails 2 "'max_tokens' is not supported" unsupported openai "$UPSTREAM"
-fails 3 'the stream broke off (2 attempts)' broken openai "$UPSTREAM"
+fails 3 'the stream ended early (2 attempts)' broken openai "$UPSTREAM"
 TIMEOUT=1 fails 3 'timed out' stall openai "$UPSTREAM"
 fails 3 'connect' ok openai "http://127.0.0.1:$(free_ports 1)/v1"
 

@@ -106,5 +106,5 @@ def test_a_program_that_cannot_be_read_is_its_variants_verdict(tmp_path: Path) -
     said = {name: json.loads((tmp_path / name / "timed" / "novelty.json").read_text()) for name in sorted(forged)[1:]}
     for name in ("v0001", "v0002"):
         assert (said[name]["verdict"], said[name]["kind"]) == ("rejected", "contract")
-        assert "what 'timed' was traced to cannot be read" in said[name]["reason"]
+        assert "the traced program 'timed' cannot be read" in said[name]["reason"]
     assert said["v0003"]["kind"] == "near-duplicate"  # of the seed: only the digest differs

@@ -117,7 +117,7 @@ def test_a_loop_counts_by_its_own_counter_alone(judge: Judge) -> None:
     assert sum(one["times"] for one in kernels) == 200 // 8
     facts = judge(CROSSED)
     assert (facts["verdict"], facts["kind"]) == ("rejected", "not_modelled")
-    assert "how often the loop 'while" in facts["reason"]
+    assert "the number of passes of the loop 'while" in facts["reason"]
     assert "its counter" in facts["reason"]
 
 
@@ -181,4 +181,4 @@ def test_a_measured_time_below_the_roofline_is_suspicious(tmp_path: Path) -> Non
     # No roofline of a processor is known, and the report says so.
     time = _measured(tmp_path, "cpu: AMD EPYC 9B45", 0.2)
     assert time["verdict"] == "ok"
-    assert time["floor"]["of"].startswith("no roofline of this device is known")
+    assert time["floor"]["of"].startswith("the roofline of this device is unknown")

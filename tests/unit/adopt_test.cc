@@ -141,5 +141,5 @@ TEST_CASE("records that do not belong together are refused") {
   request.prompt["request_digest"] = digest_of_request(request_record(question_of(10)));
   auto out = adopt(request);
   REQUIRE(!out);
-  CHECK(out.error().message == "the exchange answers another prompt");
+  CHECK(out.error().message == "the exchange belongs to another prompt");
 }

@@ -109,7 +109,7 @@ TEST_CASE("a seal tells where a file was changed") {
   bytes[70'000] = 'b';
   folder.write("sealed", bytes);
   CHECK(world::check_seal(path, "test-1").error().message ==
-        path + ": bytes 65536 to 131071 are not those that were sealed");
+        path + ": bytes 65536 to 131071 are damaged");
 }
 
 namespace {
@@ -162,7 +162,7 @@ TEST_CASE("a bundle tells no other selection than its record names") {
   REQUIRE(!bundle);
   CHECK(bundle.error().code == ErrorCode::bad_input);
   CHECK(bundle.error().message ==
-        folder / "lie: round 1: its selection is not the one that its record names");
+        folder / "lie: round 1: the selection differs from the selection in the record");
 }
 
 TEST_CASE("a bundle leaves the selections that are recorded here") {
@@ -182,7 +182,7 @@ TEST_CASE("a bundle leaves the selections that are recorded here") {
   auto answer = import_bundle(options, request);
   REQUIRE(!answer);
   CHECK(answer.error().message ==
-        path + ": round-1 of 'a' is recorded here with another selection");
+        path + ": round-1 of 'a' is already recorded with another selection");
   CHECK(answer.error().hint.starts_with("another --state FOLDER"));
   auto state = open_state(folder / "state", Sharing::names, warning);
   REQUIRE(state);
@@ -213,7 +213,7 @@ TEST_CASE("an imported round's judge runs where it is this version's, or was ask
   REQUIRE(!judge);
   CHECK(judge.error().code == ErrorCode::bad_input);
   CHECK(judge.error().message ==
-        "round-1 of a: was imported, and its judge is not this version's: $steps/none0, "
+        "round-1 of a: was imported, and its judge differs from this version's: $steps/none0, "
         "$steps/none1, $steps/none2, $steps/none3, $steps/none4 and 2 more");
   CHECK(judge.error().hint.starts_with("--their-judge"));
   judge = choose_judge(past, **state, true);

@@ -334,7 +334,7 @@ TEST_CASE(
   CHECK(summary->retried == 1);
   CHECK(world.files.files["out"] == "B");
   CHECK(world.listener.ended.front().output ==
-        "evolve: warning: 'in' was changed while the command read it: it runs again\n");
+        "evolve: warning: 'in' changed while the command read it: running the command again\n");
   CHECK(world.build()->ran == 0);
   world.files.files["in"] = "A";
   CHECK(world.build()->ran == 2);
@@ -387,8 +387,7 @@ TEST_CASE("a command whose input is changed each time fails, and nothing is stor
   CHECK(summary->failed == 1);
   CHECK(world.memo.results.empty());
   REQUIRE(world.listener.faults.size() == 1);
-  CHECK(world.listener.faults[0].message ==
-        "mid: 'in' was changed while the command read it, 4 times");
+  CHECK(world.listener.faults[0].message == "mid: 'in' changed while the command read it, 4 times");
 }
 
 TEST_CASE("a command of somebody else's manifest may write what it reads") {

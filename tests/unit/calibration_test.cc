@@ -98,7 +98,7 @@ TEST_CASE("a device takes the constants of its own file, and no others") {
   CHECK(device->hbm_bytes_per_second == 3e12);
   CHECK(device->error == 0.1);
   CHECK(device->peak_flops == start.peak_flops);
-  CHECK(with_constants(*find_device("v6e"), found).error().message == "no constants of v6e");
+  CHECK(with_constants(*find_device("v6e"), found).error().message == "no constants for v6e");
   for (const char* key : {"clock_hz", "dma_latency_seconds", "hbm_bytes_per_second", "error"}) {
     nlohmann::json bad = found;
     bad[key] = -1;
@@ -115,10 +115,10 @@ TEST_CASE("times that teach nothing are refused") {
   CHECK(calibrate(start(), all).error().message.find("two groups") != std::string::npos);
   all[1].group = "b";
   all[1].seconds = 0;
-  CHECK(calibrate(start(), all).error().message == "0 s is no measured time");
+  CHECK(calibrate(start(), all).error().message == "0 s is not a measured time");
   all[1].seconds = 1e-320;
   CHECK_FALSE(calibrate(start(), all));
   all[1] = program(0, 0, 0, "b");
   all[1].seconds = 1;
-  CHECK(calibrate(start(), all).error().message == "nothing of 'b' runs in the model");
+  CHECK(calibrate(start(), all).error().message == "no part of 'b' runs in the model");
 }

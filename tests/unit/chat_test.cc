@@ -196,7 +196,7 @@ TEST_CASE("a stream that ends before the model said why broke off") {
   const std::string whole_events = no_finish.substr(0, no_finish.rfind("data:"));
   auto read = read_all(Api::openai, whole_events);
   REQUIRE(read.error);
-  CHECK(read.error->message == "the stream broke off");
+  CHECK(read.error->message == "the stream ended early");
   CHECK(read.error->cause == Cause::passing);
   // Half an event is no event, and none that was told of is lost.
   CHECK(read_all(Api::openai, no_finish).error->cause == Cause::passing);
@@ -252,7 +252,7 @@ TEST_CASE("whole replies are read, also where a stream was asked for") {
 
 TEST_CASE("what is no reply is an error in words") {
   CHECK(read_all(Api::openai, "{\"choices\":[]}").error->cause == Cause::passing);
-  CHECK(read_all(Api::openai, "{\"choices\":").error->message == "the answer is no JSON");
+  CHECK(read_all(Api::openai, "{\"choices\":").error->message == "the answer is not JSON");
   CHECK(read_all(Api::openai, "<html>gateway</html>").error);
 }
 

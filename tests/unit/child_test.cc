@@ -32,14 +32,14 @@ TEST_CASE("a process that is taken down is told, and takes nobody with it") {
           std::signal(SIGSEGV, SIG_DFL);  // Catch has a handler of its own
           std::raise(SIGSEGV);
           return {};
-        }) == "it ends with signal 11");
+        }) == "died of signal 11");
   CHECK(ended([]() -> Status { throw std::runtime_error("no such member"); }) ==
         "internal error: no such member");
-  CHECK(ended([]() -> Status { throw std::bad_alloc(); }) == "it takes more than 8 GiB of memory");
+  CHECK(ended([]() -> Status { throw std::bad_alloc(); }) == "needs more than 8 GiB of memory");
   CHECK(ended([]() -> Status {
           std::raise(SIGXCPU);
           return {};
-        }) == "it takes more than 600 s");
+        }) == "takes more than 600 s");
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -48,6 +48,6 @@ TEST_CASE("memory has a limit") {
     std::string all;
     while (true) all.append(1 << 20, 'x');
   };
-  CHECK(ended(greedy, {uint64_t{1} << 30, 600}) == "it takes more than 1 GiB of memory");
+  CHECK(ended(greedy, {uint64_t{1} << 30, 600}) == "needs more than 1 GiB of memory");
 }
 #endif

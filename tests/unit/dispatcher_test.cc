@@ -460,14 +460,14 @@ TEST_CASE(
   }
   SECTION("its orders are of no use") {
     pod.exit_code = kBadOrders;
-    pod.last_words = "error: jax 0.10.2 is wanted, 0.9 is installed\n";
+    pod.last_words = "error: jax 0.10.2 is missing\n";
     lab.us.dispatcher.see(pod);
     sight.reason = "PodFailurePolicy";
     lab.us.dispatcher.see(sight);
     const auto done = lab.us.turn(5);
     REQUIRE(done.size() == 1);
     CHECK(done[0].is_final);
-    CHECK(done[0].output.find("jax 0.10.2 is wanted") != std::string::npos);
+    CHECK(done[0].output.find("jax 0.10.2 is missing") != std::string::npos);
   }
   SECTION("it took too long") {
     lab.us.dispatcher.see(Lab::failed_job(job, "DeadlineExceeded"));

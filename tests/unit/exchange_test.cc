@@ -96,7 +96,7 @@ TEST_CASE("a stream that ends early is asked for again") {
                       FakeHttp::of(200, good)};
   auto exchange = one.run();
   REQUIRE(exchange);
-  CHECK(exchange->attempts.front().outcome == "the stream broke off");
+  CHECK(exchange->attempts.front().outcome == "the stream ended early");
   CHECK(exchange->attempts.front().status == 200);
 }
 
@@ -187,7 +187,7 @@ TEST_CASE("what is refused of any request is the user's to mend") {
   CHECK(exchange.error().code == ErrorCode::bad_input);
   CHECK(exchange.error().message.ends_with("HTTP 400: Unsupported parameter: 'max_tokens'"));
   CHECK(exchange.error().hint ==
-        "a question of a few words is refused, too: look at the model in llm.json");
+        "a short test question is rejected, too: check the model in llm.json");
   CHECK(one.http.asked.size() == 2);
 }
 
@@ -221,7 +221,7 @@ TEST_CASE("a key is what stands in the variable, without blanks around it") {
   CHECK(*usable_key("K", " abc\n") == "abc");
   CHECK(usable_key("", nullptr)->empty());
   CHECK(usable_key("K", nullptr).error().message ==
-        "environment variable 'K': not set: the model's key is there");
+        "environment variable 'K': not set, but the model's key is expected in it");
   auto broken = usable_key("K", "ab\r\nX-Header: c");
   REQUIRE(!broken);
   CHECK(broken.error().code == ErrorCode::bad_input);

@@ -69,17 +69,18 @@ TEST_CASE("what is no formula is told so") {
   CHECK(error("") == "the formula is empty");
   CHECK(error("  ") == "the formula is empty");
   CHECK(error("2 * * M") == "formula '2 * * M': unexpected '*' at column 5");
-  CHECK(error("2 *") == "formula '2 *': it ends too early");
+  CHECK(error("2 *") == "formula '2 *': ends too early");
   CHECK(error("(M + N") == "formula '(M + N': a ')' is missing");
-  CHECK(error("M = 3") == "formula 'M = 3': '=' does not compare; write '=='");
-  CHECK(error("M, N") == "formula 'M, N': ',' gives several values");
+  CHECK(error("M = 3") == "formula 'M = 3': '=' is not a comparison; write '=='");
+  CHECK(error("M, N") == "formula 'M, N': ',' makes several values");
   CHECK(error("cdiv(M)") == "formula 'cdiv(M)': 'cdiv' needs more arguments");
   CHECK(error("cdiv(1, 2, 3)") == "formula 'cdiv(1, 2, 3)': 'cdiv' has too many arguments");
   CHECK(error("'M'").starts_with("formula ''M'': "));
   CHECK(error("\"M\"").starts_with("formula '\"M\"': "));
   CHECK(error("min()").starts_with("formula 'min()': "));
   CHECK(error("M $ 2").starts_with("formula 'M $ 2': "));
-  CHECK(error(std::string(1001, '1')) == "the formula has 1001 characters, allowed are 1000");
+  CHECK(error(std::string(1001, '1')) ==
+        "the formula has 1001 characters, at most 1000 are allowed");
   CHECK(error(std::string(900, '(') + "1" + std::string(90, ')')).find("a ')' is missing") !=
         std::string::npos);
 }
@@ -99,7 +100,7 @@ TEST_CASE("whole numbers are exact or an error") {
   CHECK(evaluate_whole("K / 4", dims).error().message ==
         "formula 'K / 4': expected a whole number, got 362.5");
   CHECK(evaluate_whole("2 ^ 53 * 2", dims).error().message ==
-        "formula '2 ^ 53 * 2': 1.8014398509481984e+16 is above 2^53, not exact");
+        "formula '2 ^ 53 * 2': 1.8014398509481984e+16 is above 2^53 and not exact");
   CHECK_FALSE(evaluate_whole("x", {{"x", evolve::kExactLimit + 1}}));
 }
 

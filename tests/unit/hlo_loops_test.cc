@@ -114,8 +114,8 @@ TEST_CASE("the step is that of the counter itself, and of nothing else that grow
   };
   CHECK(why(counts) == "known");
   const std::string swapped =
-      "how often the loop 'loop.4' runs is not known: its body does not make "
-      "element 0, its counter, of that element and a constant";
+      "the number of passes of the loop 'loop.4' is unknown: its body does not only add a constant "
+      "to its counter, element 0";
   // The sum is of another element of the tuple, which only looks like the counter.
   CHECK(why(replaced(counts, "%at.2 = s32[] get-tuple-element(%t.2), index=0",
                      "%at.2 = s32[] get-tuple-element(%t.2), index=2")) == swapped);
@@ -124,7 +124,7 @@ TEST_CASE("the step is that of the counter itself, and of nothing else that grow
   // The condition must read its own tuple, not a tuple of another computation.
   CHECK(why(replaced(counts, "get-tuple-element(%t.1), index=0",
                      "get-tuple-element(%t.2), index=0")) ==
-        "how often the loop 'loop.4' runs is not known: its condition does not compare an "
+        "the number of passes of the loop 'loop.4' is unknown: its condition does not compare an "
         "element of its tuple with a constant");
 }
 
@@ -165,6 +165,6 @@ TEST_CASE("what a loop of XLA's own calls counts for each pass") {
   run = run_program(dumps, kToy);
   REQUIRE(run);
   CHECK(run->not_modelled.at("inner.1") ==
-        "line 3: how often the loop 'loop' runs is not known: element 1, its counter, starts at no "
-        "constant");
+        "line 3: the number of passes of the loop 'loop' is unknown: its counter, element 1, does "
+        "not start at a constant");
 }

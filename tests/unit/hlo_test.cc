@@ -178,11 +178,11 @@ TEST_CASE("what is no HLO is refused with its line") {
   std::string head = "HloModule x\n\n%c (a: s32[]) -> s32[] {\n";
   CHECK(error_of(head) == "hlo:3: a computation does not end");
   CHECK(error_of(head + "  %a = s32[] parameter(0)\n") == "hlo:4: a computation does not end");
-  CHECK(error_of(head + "  hello\n}\n") == "hlo:4: an instruction without its '='");
-  CHECK(error_of(head + "  %a = s32[8 add(%b)\n}\n") == "hlo:4: a type that does not end");
-  CHECK(error_of(head + "  %a = s32[] add\n}\n") == "hlo:4: an instruction without its operands");
-  CHECK(error_of(head + "  %a = s32[] add(%b\n}\n") == "hlo:4: operands that do not end");
+  CHECK(error_of(head + "  hello\n}\n") == "hlo:4: an instruction has no '='");
+  CHECK(error_of(head + "  %a = s32[8 add(%b)\n}\n") == "hlo:4: a type does not end");
+  CHECK(error_of(head + "  %a = s32[] add\n}\n") == "hlo:4: an instruction has no operands");
+  CHECK(error_of(head + "  %a = s32[] add(%b\n}\n") == "hlo:4: the operands do not end");
   CHECK(error_of(head + "  %a = s32[] add(), x=(\n}\n") == "hlo:4: an instruction does not end");
-  CHECK(error_of("}\n") == "hlo:1: a computation ends that did not begin");
+  CHECK(error_of("}\n") == "hlo:1: the end of a computation has no beginning");
   CHECK(error_of("").empty());
 }

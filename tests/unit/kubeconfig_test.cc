@@ -113,14 +113,13 @@ TEST_CASE("what is wrong with a kubeconfig is said, with its place") {
               "certificate-authority-data: '%%'}}\nusers:\n- {name: u}\n"}}};
   CHECK(message_of(disk.read({"/none"})) == "kubeconfig: /none: cannot be read");
   CHECK(message_of(disk.read({"/list"})) ==
-        "/list:1:1: no kubeconfig: it has no clusters and no users");
+        "/list:1:1: not a kubeconfig: no clusters and no users");
   CHECK(message_of(disk.read({"/nameless"})) == "/nameless:2:3: clusters: an entry has no name");
-  CHECK(message_of(disk.read({"/basic"})) ==
-        "/basic:7:30: users: 'u': username is not spoken here");
+  CHECK(message_of(disk.read({"/basic"})) == "/basic:7:30: users: 'u': username is not supported");
   CHECK(message_of(disk.read({"/bad64"})) ==
         "/bad64:5:72: certificate-authority-data is not base64");
   auto wrong = disk.read({"/gke"}, "othr");
-  CHECK(message_of(wrong) == "kubeconfig: no context 'othr'");
+  CHECK(message_of(wrong) == "kubeconfig: no context named 'othr'");
   CHECK(wrong.error().hint == "did you mean 'other'?");
 }
 

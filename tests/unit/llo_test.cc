@@ -151,20 +151,20 @@ TEST_CASE("a pass with stack traces is read up to them") {
 }
 
 TEST_CASE("what is no whole pass is told with its line") {
-  CHECK(message("") == "x:0: no regions");
-  CHECK(message("$region0:\n  %1 = vnop") == "x:2: it ends within a line");
+  CHECK(message("") == "x:0: the pass has no regions");
+  CHECK(message("$region0:\n  %1 = vnop") == "x:2: the file ends within a line");
   CHECK(message("$region0:\n  %1 = vnop\n  $region1: parent=0\n") ==
-        "x:3: it ends within a region");
+        "x:3: the file ends within a region");
   CHECK(message("$region0:\n  %1 = vnop /* it\n goes on\n") == "x:2: a comment does not end");
   CHECK(message("$region0:\n  %1 = sbr.rel (%p1) target = $region7\n") ==
-        "x:2: branch to region 7, which is not there");
+        "x:2: branch to region 7, which does not exist");
   CHECK(message("$region0:\n  #allocation1 [shape = 'u32[]', space=sm\n") ==
-        "x:2: an allocation without its ']'");
+        "x:2: an allocation has no ']'");
   CHECK(message("$region0:\n  #allocation1 [shape = 'u32[]', size = 0x4, tag = 'it']\n") ==
-        "x:2: allocation 1 without its space and size");
+        "x:2: allocation 1 has no space and size");
   CHECK(
       message("$region0:\n  #allocation1 [space=smem, size = 0x7fffffffffffffff, tag = 'it']\n") ==
-      "x:2: allocation 1 without its space and size");
+      "x:2: allocation 1 has no space and size");
   CHECK(message("$region0:\n  loop: start=0, step=1, limit=2\n  %1 = vnop\n") ==
         "x:2: the loop has no exit");
   // Cuts the pass everywhere from the loop's head to its exit.
@@ -178,25 +178,24 @@ TEST_CASE("what is no whole pass is told with its line") {
 
 TEST_CASE("passes that were mixed up are told with the line") {
   CHECK(message("$region0:\n  %1 = vnop\n$region0:\n  %1 = vnop\n") ==
-        "x:3: region 0 for the second time");
+        "x:3: region 0 appears twice");
   CHECK(message("$region0:\n  $region1: parent=3\n    _\n") ==
-        "x:2: region 1 is not in the one that it names");
+        "x:2: region 1 is not inside the region that it names");
   CHECK(message("$region0:\n  _\n$region1: parent=0\n  _\n") ==
-        "x:3: region 1 is not in the one that it names");
-  CHECK(message("$region0:\n      %1 = vnop\n") == "x:2: indented by 6 where 2 is due");
-  CHECK(message("$region0:\n  $region1: parent=0\n  %1 = vnop\n") ==
-        "x:3: region 1 has nothing in it");
-  CHECK(message("%1 = vnop\n") == "x:1: it stands in no region");
+        "x:3: region 1 is not inside the region that it names");
+  CHECK(message("$region0:\n      %1 = vnop\n") == "x:2: indented by 6, expected 2");
+  CHECK(message("$region0:\n  $region1: parent=0\n  %1 = vnop\n") == "x:3: region 1 is empty");
+  CHECK(message("%1 = vnop\n") == "x:1: the line is in no region");
   CHECK(message("$region0:\n  0x12 : > { %1 = vnop }\n") ==
-        "x:2: no line of a pass: '0x12 : > { %1 = vnop }'");
-  CHECK(message("$region0:\n  %1\n") == "x:2: no instruction: '%1'");
+        "x:2: not a line of a pass: '0x12 : > { %1 = vnop }'");
+  CHECK(message("$region0:\n  %1\n") == "x:2: not an instruction: '%1'");
   std::string memories;
   for (int i = 0; i < 65; ++i)
     memories += "  #allocation" + std::to_string(i) + " [space=m" + std::to_string(i) +
                 ", size = 4, tag = 'it']\n";
   CHECK(message("$region0:\n" + memories) == "x:66: too many memories");
   std::string slot = "  #allocation1 [space=smem, size = 0x4, tag = 'it']\n";
-  CHECK(message("$region0:\n" + slot + slot) == "x:3: allocation 1 for the second time");
+  CHECK(message("$region0:\n" + slot + slot) == "x:3: allocation 1 appears twice");
 }
 
 TEST_CASE("an allocation lives as long as its region in the schedule") {

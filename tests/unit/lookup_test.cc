@@ -513,5 +513,5 @@ TEST_CASE("inputs in another order are a reason, though the command does not nam
   REQUIRE(world.load(rule + "build out: write b a\n"));
   CHECK(reasons_of(world) ==
         std::vector<Reason>{
-            {.kind = Kind::changed, .part = "input", .words = "inputs in another order"}});
+            {.kind = Kind::changed, .part = "input", .words = "inputs in a different order"}});
 }

@@ -216,6 +216,6 @@ TEST_CASE("an unknown target is answered with the nearest one") {
 
 TEST_CASE("a variable is a secret or in the key, not both") {
   CHECK(error_of("rule r\n  command = c\nbuild a: r\n  environment = A B\n  secrets = B\n")
-            .find("secrets = B: is in environment, too: its value would be in the key") !=
+            .find("secrets = B: is also in environment, which would put its value into the key") !=
         std::string::npos);
 }

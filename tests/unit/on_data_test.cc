@@ -75,8 +75,8 @@ TEST_CASE("how long a loop goes on may not hang on data") {
   CHECK(error_of(" 0 : { %s1_s0 = spop %s9_s9 }\n"
                  " 0x1 : { %p2_p0 = scmp.ne.s32.totalorder %s1_s0, 0 }\n"
                  " 0x2 : { %3 = sbr.rel (%p2_p0) target bundleno = 0 }\n 0x3 : {}\n 0x4 : {}\n") ==
-        "toy:3: the model cannot follow: a predicate that it does not know: it depends on a value "
-        "of the vector units that line 1 reads");
+        "toy:3: the model cannot follow: an unknown predicate: it depends on a value of the vector "
+        "units that line 1 reads");
 }
 
 TEST_CASE("whole numbers that nobody gave are no data") {

@@ -103,11 +103,12 @@ TEST_CASE("values keep their sign, floats are 32 bits wide") {
 }
 
 TEST_CASE("what does not fit is refused") {
-  CHECK(error_of("s32", {9}, {1, 2}) == "toy: operand 0: it is a s32[9], given are 2 values");
-  CHECK(error_of("s32", {1}, {1.5}) == "toy: operand 0: 1.5 is no s32");
-  CHECK(error_of("s8", {1}, {256}) == "toy: operand 0: 256 is no s8");
-  CHECK(error_of("s32", {1}, {1}, 3) == "toy: it has no operand 3");
-  CHECK(error_of("bf16", {1}, {1}) == "toy: operand 0: how a bf16[1] lies in memory is not known");
+  CHECK(error_of("s32", {9}, {1, 2}) ==
+        "toy: operand 0: the operand is a s32[9], but has 2 values");
+  CHECK(error_of("s32", {1}, {1.5}) == "toy: operand 0: 1.5 is not a s32");
+  CHECK(error_of("s8", {1}, {256}) == "toy: operand 0: 256 is not a s8");
+  CHECK(error_of("s32", {1}, {1}, 3) == "toy: no operand 3");
+  CHECK(error_of("bf16", {1}, {1}) == "toy: operand 0: the memory layout of a bf16[1] is unknown");
 }
 
 TEST_CASE("operands are read from each form") {
@@ -167,14 +168,14 @@ TEST_CASE("operands that are none are refused") {
     return read ? "" : read.error().message;
   };
   CHECK(error((std::string(100, '[') + std::string(100, ']')).c_str()) ==
-        "operand 0: lists within lists, too deep");
-  CHECK(error("3") == "operands by their numbers were expected, or a list of them");
-  CHECK(error(R"({"x": 1})") == "'x' is no operand's number");
+        "operand 0: lists are nested too deeply");
+  CHECK(error("3") == "expected a map of operands by their numbers, or a list of operands");
+  CHECK(error(R"({"x": 1})") == "'x' is not the number of an operand");
   CHECK(error(R"({"0": [1, "a"]})") ==
-        "operand 0: a number or a list of numbers was expected, not \"a\"");
-  CHECK(error(R"({"kernels": {"a": 1}})") == "'kernels': 'a': a list of runs was expected");
+        "operand 0: expected a number or a list of numbers, got \"a\"");
+  CHECK(error(R"({"kernels": {"a": 1}})") == "'kernels': 'a': expected a list of runs");
   CHECK(error(R"({"kernels": {"a": [{"times": -1, "operands": {}}]}})") ==
-        "'kernels': 'a': 'times' is no number of runs");
+        "'kernels': 'a': 'times' is not a number of runs");
 }
 
 TEST_CASE("NumPy files are read") {
@@ -182,13 +183,13 @@ TEST_CASE("NumPy files are read") {
                            {"\1\0\0\0\xff\xff\xff\xff", 8}));
   REQUIRE(read);
   CHECK(*read == Values{1, -1});
-  CHECK(read_npy("PK").error().message == "no NumPy file");
+  CHECK(read_npy("PK").error().message == "not a NumPy file");
   CHECK(read_npy(npy("{'descr': '<i4', 'fortran_order': True, 'shape': (2, 2), }", ""))
             .error()
             .message == "the NumPy file is not in row-major order");
   CHECK(
       read_npy(npy("{'descr': '|O', 'fortran_order': False, 'shape': (), }", "")).error().message ==
-      "a NumPy file of '|O' is not taken");
+      "NumPy files of type '|O' are not supported");
   CHECK(read_npy(npy("{'descr': '<i4', 'fortran_order': False, 'shape': (1,), }", "abc"))
             .error()
             .message == "the NumPy file ends in a number");

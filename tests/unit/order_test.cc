@@ -234,14 +234,14 @@ TEST_CASE("a pod's end is told in words, and whether another one may end otherwi
                                       {{{"type", "DisruptionTarget"},
                                         {"status", "True"},
                                         {"reason", "PreemptionByScheduler"}}}}});
-  CHECK(trouble_of(preempted) == "ended from outside: PreemptionByScheduler");
+  CHECK(trouble_of(preempted) == "stopped from outside: PreemptionByScheduler");
   CHECK(may_pass(preempted));
   const PodSight waiting = pod_of({{"phase", "Pending"},
                                    {"conditions",
                                     {{{"type", "PodScheduled"},
                                       {"status", "False"},
                                       {"message", "0/1 nodes are available"}}}}});
-  CHECK(trouble_of(waiting) == "waits for a node: 0/1 nodes are available");
+  CHECK(trouble_of(waiting) == "waiting for a node: 0/1 nodes are available");
   const PodSight pulling = pod_of(
       {{"phase", "Pending"},
        {"containerStatuses",

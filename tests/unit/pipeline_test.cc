@@ -119,9 +119,9 @@ constraints: { vmem_budget_mib: 60, tiling: { min_tile: 64 } }
 )");
   REQUIRE(pipeline.notices.size() == 12);
   CHECK(pipeline.notices[0] ==
-        "p.yaml:3:1: 'evolution' is of another Glaucis version and has no effect here");
+        "p.yaml:3:1: 'evolution' belongs to another version of Glaucis and has no effect here");
   CHECK(pipeline.notices[3] ==
-        "p.yaml:6:29: 'tpu.tpu_type' is of another Glaucis version and has no effect here");
+        "p.yaml:6:29: 'tpu.tpu_type' belongs to another version of Glaucis and has no effect here");
 }
 
 TEST_CASE("markers have two spellings, and both at once get a notice") {
@@ -272,15 +272,16 @@ TEST_CASE("a duplicate key names the first one") {
 TEST_CASE("broken YAML is an error with its place") {
   CHECK(error("kernel: { name: k\nbatch: 1\n").starts_with("p.yaml:2:6: broken YAML: "));
   CHECK(error("kernel:\n\tname: k\n") ==
-        "p.yaml:2:1: broken YAML: a tab indents the line; use blanks\n    2 |  name: k\n      | ^");
+        "p.yaml:2:1: broken YAML: the line is indented with a tab; use spaces\n    2 |  name: "
+        "k\n      | ^");
   CHECK(error("").starts_with("p.yaml:1:1: the file is empty\n"));
   CHECK(error("# only a comment\n").starts_with("p.yaml:1:1: the file is empty\n"));
   CHECK(error(kernel_line + "---\n" + kernel_line)
-            .starts_with("p.yaml:3:1: a second document ('---'); one is allowed\n"));
+            .starts_with("p.yaml:3:1: a second document ('---'); only one is allowed\n"));
   CHECK(error(kernel_line + "batch: *nowhere\n").starts_with("p.yaml:2:8: broken YAML: "));
   CHECK(error("? [a]\n: 1\n").starts_with("p.yaml:1:3: expected a name as key\n"));
   CHECK(error(std::string("kernel: \0", 9))
-            .starts_with("p.yaml:1:1: broken YAML: it holds a zero byte\n"));
+            .starts_with("p.yaml:1:1: broken YAML: contains a zero byte\n"));
   CHECK(error(std::string(5000, '[')).find("p.yaml:1:") == 0);
   CHECK(error(std::string(200, '[') + std::string(200, ']')).find("more than 100 levels") !=
         std::string::npos);
@@ -337,7 +338,8 @@ TEST_CASE("tabs and letters beyond ASCII take one column in an excerpt") {
 
 TEST_CASE("top_k has one value, in batch or in select") {
   CHECK(error(kernel_line + "batch: { top_k: 2 }\nselect: { top_k: 3 }\n")
-            .starts_with("p.yaml:3:18: select.top_k: 3, but batch.top_k is 2; one is enough\n"));
+            .starts_with(
+                "p.yaml:3:18: select.top_k: 3, but batch.top_k is 2; give only one of them\n"));
   Pipeline capped = parsed(kernel_line + "batch: { top_k: 5, max_active_lineages: 3 }\n");
   CHECK(capped.select.top_k == 3);
   CHECK(capped.notices ==
@@ -347,11 +349,10 @@ TEST_CASE("top_k has one value, in batch or in select") {
 
 TEST_CASE("what the spec takes the place of gets a notice") {
   Pipeline pipeline = parsed(kernel_line + "shapes: [{ M: 1 }]\ncorrectness: { rtol: 1 }\n");
-  CHECK(
-      pipeline.notices ==
-      std::vector<std::string>{
-          "p.yaml:2:1: 'shapes' has no effect beside 'kernel.spec', whose cases are used",
-          "p.yaml:3:1: 'correctness' has no effect beside 'kernel.spec', whose tolerance is used"});
+  CHECK(pipeline.notices ==
+        std::vector<std::string>{
+            "p.yaml:2:1: 'shapes' has no effect with 'kernel.spec', whose cases are used",
+            "p.yaml:3:1: 'correctness' has no effect with 'kernel.spec', whose tolerance is used"});
 }
 
 TEST_CASE("a cluster's pools say which steps nodes run, each in one pool") {
@@ -381,16 +382,17 @@ TEST_CASE("a cluster's pools say which steps nodes run, each in one pool") {
   };
   CHECK(error("tpu: { steps: [measure], template: t }").empty());
   CHECK(error("tpu: { steps: [measure] }").find("template") != std::string::npos);
-  CHECK(error("tpu: { steps: [secret], template: t }").find("'secret' is no step") !=
+  CHECK(error("tpu: { steps: [secret], template: t }").find("nodes cannot run 'secret'") !=
         std::string::npos);
   CHECK(error("a: { steps: [check], template: t }, b: { steps: [check], template: t }")
-            .find("'check' is of the pool 'a' already") != std::string::npos);
-  CHECK(error("A b: { steps: [check], template: t }").find("is no name") != std::string::npos);
+            .find("'check' already belongs to the pool 'a'") != std::string::npos);
+  CHECK(error("A b: { steps: [check], template: t }").find("is not a valid name") !=
+        std::string::npos);
   // The device kind is a word of a command, and of the manifest.
   for (const char* kind : {"\"cpu\\nsteps = evil\"", "\"cpu; true\"", "$x"}) {
     CAPTURE(kind);
     CHECK(error(fmt::format("a: {{ steps: [check], template: t, device_kind: {} }}", kind))
-              .find("is no word") != std::string::npos);
+              .find("only letters, digits") != std::string::npos);
   }
 }
 
@@ -422,7 +424,7 @@ TEST_CASE("models plan first where they are asked at all") {
   CHECK(parsed(asks + "proposals: p }\n").notices.size() == 1);
   CHECK(error(asks + "plan: always }\n").find("got 'always'") != std::string::npos);
   const std::string without = error(kernel_line + "mutate: { plan: approve }\n");
-  CHECK(without.find("2:11: mutate.plan: no variant is a model's") != std::string::npos);
+  CHECK(without.find("2:11: mutate.plan: models propose no variants") != std::string::npos);
 }
 
 TEST_CASE("the names of samplers and policies are those that the search knows") {

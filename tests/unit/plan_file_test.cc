@@ -56,9 +56,9 @@ TEST_CASE("what is no word on a plan is told with its line", "[plan]") {
         {"# evolve: approve: x\n1. wider\n",
          "line 1: 'approve': expected 'approved' or 'rejected' and a colon"},
         {"# evolve: approved:\n# evolve: rejected: x\n1. wider\n",
-         "line 2: 'rejected': it is decided above"},
+         "line 2: 'rejected': the plan is already decided above"},
         {"# evolve: rejected:\n1. wider\n", "line 1: rejected: the reason is missing"},
-        {"# evolve: approved: x\n\n", "line 2: the plan that was approved is missing"}}) {
+        {"# evolve: approved: x\n\n", "line 2: the approved plan is missing"}}) {
     auto read = read_plan_file(text);
     REQUIRE(!read);
     CHECK(read.error().message == what);

@@ -67,7 +67,7 @@ TEST_CASE("a kernel that cannot be followed is an error, a module of XLA is name
   auto unknown = run_program(toy_dumps(), kToy);
   REQUIRE_FALSE(unknown);
   CHECK(unknown.error().message ==
-        "k.1:2: the model cannot follow: a DMA whose size or flag it does not know");
+        "k.1:2: the model cannot follow: a DMA with an unknown size or flag");
   Dumps dumps = toy_dumps();
   dumps["fusion.3/packed-bundles-post-ra.txt"] = " 0 : { %6 = dma.done.wait [#allocation2], 1 }\n";
   ProgramInput input = {{{"", {{1, {{0, {50}}}}}}}};
@@ -95,7 +95,7 @@ TEST_CASE("the HLO text says which modules are kernels, and which are compiled o
   // One of XLA's own modules counts by its bytes: 8 words and a word at 32 bytes a cycle, and the
   // latency.
   CHECK(run->estimated.at("k.1") ==
-        "k.1:2: the model cannot follow: a DMA whose size or flag it does not know");
+        "k.1:2: the model cannot follow: a DMA with an unknown size or flag");
   CHECK(run->not_modelled.empty());
   REQUIRE(run->kernels.back().name == "k.1");
   CHECK(run->kernels.back().times == 3);

@@ -136,8 +136,8 @@ TEST_CASE("what is wrong in a template is told with its place and the nearest na
   };
   CHECK(message("{{task\n") == "t:1:1: a slot is not closed by '}}'");
   CHECK(message("x\n{{#task}}\n") == "t:2:1: section 'task' is not closed");
-  CHECK(message("{{#task}}\n{{/spec}}\n") == "t:2:1: section 'spec' is not the one that is open");
-  CHECK(message("{{#task}} x\n") == "t:1:1: a section's line has no other text");
+  CHECK(message("{{#task}}\n{{/spec}}\n") == "t:2:1: section 'spec' is not the open section");
+  CHECK(message("{{#task}} x\n") == "t:1:1: a section's line must not have other text");
   CHECK(message("{{#}}\n").starts_with("t:1:4: unknown slot ''"));
 }
 
@@ -371,7 +371,7 @@ TEST_CASE("a configuration says what is wrong in it, and where") {
   for (const char* name : {R"(A\nsteps = evil)", "1A", "A B", "$A"}) {
     CAPTURE(name);
     CHECK(config_error(model(fmt::format(R"(,"key_variable":"{}")", name))) ==
-          "models[0]: 'key_variable' is no name of a variable");
+          "models[0]: 'key_variable' is not a valid name of a variable");
   }
   CHECK(config_error(model(R"(,"wieght":1)")) ==
         "models[0].wieght: unknown key 'wieght', did you mean 'weight'?");
@@ -383,7 +383,7 @@ TEST_CASE("a configuration says what is wrong in it, and where") {
   CHECK(config_error(model(R"(,"api":"anthropic")")) ==
         "models[0].base_url: ends with /v1, which api 'anthropic' adds itself");
   CHECK(config_error(model(R"(,"base_url":"https://u:p@h/v1")")) ==
-        "models[0].base_url: a name and password stand in it");
+        "models[0].base_url: contains a name and password");
   CHECK(config_error(model(R"(,"max_tokens":5,"context_tokens":5)")) ==
         "models[0]: context_tokens must be more than max_tokens");
   CHECK(config_error(R"({"models":[]})") == "models: expected a list of at least one model");

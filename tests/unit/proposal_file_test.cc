@@ -57,8 +57,8 @@ TEST_CASE("another line above a proposal is told with its number", "[proposal]")
   for (const auto& [text, what] :
        {std::pair("# evolve: note: x\n# evolve: nota: y\n",
                   "line 2: 'nota': expected 'parents', 'note' or 'pass' and a colon"),
-        {"# evolve: parents: v0003, best\n", "line 1: parents: 'best' is no variant's id"},
-        {"# evolve: parents:\n", "line 1: parents: '' is no variant's id"}}) {
+        {"# evolve: parents: v0003, best\n", "line 1: parents: 'best' is not the id of a variant"},
+        {"# evolve: parents:\n", "line 1: parents: '' is not the id of a variant"}}) {
     auto read = read_proposal_file(text);
     REQUIRE(!read);
     CHECK(read.error().message == what);
@@ -96,7 +96,7 @@ TEST_CASE("what is no kernel of one's own has its parent's, and says why", "[pro
   CHECK(passed.problem->kind == "passed");
   CHECK(passed.problem->reason == "no idea");
   CHECK(passed.kernel == kKernel);
-  CHECK(adopted("# evolve: pass:\n", "").problem->reason == "nothing was proposed");
+  CHECK(adopted("# evolve: pass:\n", "").problem->reason == "no kernel was proposed");
 
   const std::string outside = "LAST = 2\n\ndef add(x, y):\n    return x\n";
   CHECK(adopted(outside, outside).problem->kind == "outside-block");
@@ -112,10 +112,11 @@ TEST_CASE("the parents of a proposal are older than it", "[proposal]") {
   CHECK(kind_of({}).empty());
   CHECK(kind_of({"v0000", "v0004"}).empty());
   CHECK(kind_of(std::vector<std::string>(8, "v0001")).empty());
-  CHECK(kind_of(std::vector<std::string>(9, "v0001")) == "bad-parents: 9 parents, allowed are 8");
+  CHECK(kind_of(std::vector<std::string>(9, "v0001")) ==
+        "bad-parents: 9 parents, at most 8 are allowed");
   for (const char* id : {"v0005", "v0006", "v0009", "v99999999"}) {
     CHECK(kind_of({"v0001", id}) ==
-          fmt::format("bad-parents: parent '{}': it is of no round before this one", id));
+          fmt::format("bad-parents: parent '{}': not a variant of an earlier round", id));
   }
-  CHECK(kind_of({"v00001"}) == "bad-parents: parent 'v00001': no variant is called so");
+  CHECK(kind_of({"v00001"}) == "bad-parents: parent 'v00001': no such variant");
 }

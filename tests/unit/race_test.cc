@@ -62,8 +62,9 @@ TEST_CASE("of those that are left, the best are measured again, and no more than
   for (int i = 0; i < 6; ++i) runners.push_back(runner(std::to_string(i), 0.9 - 0.01 * i, 0.1));
   const auto entries = race(runners, {{}}, 1, 3);
   CHECK(who_is_in(entries) == Ids{"3", "4", "5"});
-  CHECK(entries[2].reason ==
-        "number 4 of those left, and 3 are measured again: 0.880 of the seed's time");
+  CHECK(
+      entries[2].reason ==
+      "rank 4 of the remaining variants, but only 3 are measured again: 0.880 of the seed's time");
 }
 
 TEST_CASE("a standing is the weighted mean of the cases, and knows how sure it is") {

@@ -61,7 +61,7 @@ TEST_CASE("what is no record is refused") {
     CAPTURE(to);
     auto record = decode_record(broken);
     REQUIRE(!record);
-    CHECK(record.error().message == "a record of a round, and a damaged one");
+    CHECK(record.error().message == "the record of the round is damaged");
   }
 }
 
@@ -71,7 +71,7 @@ TEST_CASE("a record's files lie where a round's lie, and nowhere else") {
     record.sources[0].path = source;
     record.steps[1].outputs[1].path = output;
     auto read = decode_record(encode(record));
-    if (!read) CHECK(read.error().message == "a record of a round, and a damaged one");
+    if (!read) CHECK(read.error().message == "the record of the round is damaged");
     return bool(read);
   };
   const std::string source = "kernels/a.py", output = "$work/round-1/a.json";

@@ -127,7 +127,7 @@ TEST_CASE("an entry comes back as it was, and is no entry of another key") {
   CHECK(back->files == entry.files);
   CHECK(back->result->outputs == result.outputs);
   CHECK_FALSE(decode_entry(content_digest("other"), bytes, why));
-  CHECK(why == "is the entry of another key");
+  CHECK(why == "is the entry of a different key");
   for (size_t size = 0; size < bytes.size(); ++size) {
     CHECK_FALSE(decode_entry(result.key, bytes.substr(0, size), why));
   }
@@ -179,7 +179,7 @@ TEST_CASE("what one machine stores another has, asked for in two goes") {
   CHECK(machine.remote.counts().taken == 100);
 }
 
-TEST_CASE("a blob that is not what its name says is refused, and what needs it is not there") {
+TEST_CASE("a blob that does not match its digest is refused, and what needs it is not there") {
   FakeServer server;
   const auto keys = store(server, {"first", "second"});
   server.stored["http://cache/cas/" + sha256("first")] = "worst";
@@ -377,7 +377,7 @@ TEST_CASE("a shared file that is damaged, cut or gone is said to be, and is none
     auto fetched = one.store.fetch(wanted);
     REQUIRE_FALSE(fetched);
     CHECK(fetched.error().code == ErrorCode::failed);
-    CHECK(fetched.error().message.find("is not what its name says") != std::string::npos);
+    CHECK(fetched.error().message.find("does not match its digest") != std::string::npos);
   }
   server.stored.clear();
   auto fetched = one.store.fetch(wanted);

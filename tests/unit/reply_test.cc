@@ -86,7 +86,7 @@ TEST_CASE("edits that do not apply say which one, and why") {
   auto proposal = read(edit("BLOCK = 128\n", "BLOCK = 1\n") + edit("BLOCK = 64\n", "x\n"));
   CHECK(kind_of(proposal) == "diff-does-not-apply");
   CHECK(proposal.problem->reason ==
-        "edit 2 of 2: SEARCH is not in the source: no line is 'BLOCK = 64'");
+        "edit 2 of 2: SEARCH is not in the source: no line equals 'BLOCK = 64'");
   CHECK(proposal.kernel == parent);
   CHECK(read(edit("\n\n", "x\n")).problem->reason == "edit 1 of 1: SEARCH is empty");
   CHECK(read(edit("\n", "")).problem->kind == "diff-does-not-apply");
@@ -94,7 +94,7 @@ TEST_CASE("edits that do not apply say which one, and why") {
                              {"# EVOLVE-BLOCK-START\na\na\n# EVOLVE-BLOCK-END\n", {}, "add"});
   REQUIRE(twice);
   CHECK(twice->problem->reason ==
-        "edit 1 of 1: SEARCH is there 2 times; more lines make it unique");
+        "edit 1 of 1: SEARCH matches 2 times; add lines to make it unique");
   CHECK(kind_of(read(edit("def add(x):\n    return body(x)\n", "x\n") +
                      edit("    return body(x)\n", "y\n"))) == "diff-does-not-apply");
 }

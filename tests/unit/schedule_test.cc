@@ -152,7 +152,7 @@ TEST_CASE("a table that lies in HBM is read, from where the transfer begins") {
   const Simulation one = run(text, {{1, {0, 0, 0, 0, 0, 0, 0, 0, 7, 8, 9}}});
   CHECK(one.traffic.at(0).load_bytes == 9 * 32);
   CHECK(one.traffic.at(1).load_bytes == 32);
-  CHECK(error_of(text).ends_with("a DMA whose size or flag it does not know"));
+  CHECK(error_of(text).ends_with("a DMA with an unknown size or flag"));
 }
 
 TEST_CASE("a predicate may be a constant") {
@@ -190,8 +190,8 @@ TEST_CASE("an instruction that is not known is named where something hangs on it
       "%s1_s0, 3 }\n";
   CHECK(run(text).bundles == 1);
   CHECK(error_of(text + " 0x1 : { %9 = dma.hbm_to_vmem (%p3_p0), 0, 1, 0, [#allocation2] }\n") ==
-        "toy:2: the model cannot follow: a predicate that it does not know: it depends on the "
-        "result of 'sfancy.s32' in line 1, which it does not know");
+        "toy:2: the model cannot follow: an unknown predicate: it depends on the unknown result of "
+        "'sfancy.s32' in line 1");
 }
 
 TEST_CASE("newer compilers have a type in the name of a move") {
@@ -202,7 +202,7 @@ TEST_CASE("newer compilers have a type in the name of a move") {
 }
 
 TEST_CASE("operands that are not given are not known") {
-  std::string unknown = "toy:7: the model cannot follow: a DMA whose size or flag it does not know";
+  std::string unknown = "toy:7: the model cannot follow: a DMA with an unknown size or flag";
   CHECK(error_of(kTable) == unknown);
   auto schedule = parse_schedule(kTable, "toy");
   REQUIRE(schedule);
@@ -217,7 +217,7 @@ TEST_CASE("a store to somewhere leaves nothing known of the memory") {
                  " 0x1 : { %2 = sst [smem:[%s9_s9]] 1 }\n"
                  " 0x2 : { %s2_s0 = sld [smem:[#allocation3]] }\n"
                  " 0x3 : { %9 = dma.hbm_to_vmem [thread:$0]  0, %s2_s0, 0, [#allocation2] }\n")
-            .ends_with("a DMA whose size or flag it does not know"));
+            .ends_with("a DMA with an unknown size or flag"));
 }
 
 TEST_CASE("a division gives what its comment says, quotient before remainder") {
@@ -232,7 +232,7 @@ TEST_CASE("a division gives what its comment says, quotient before remainder") {
   CHECK(one.store_bytes == 32 * (2 + 2));
   CHECK(error_of(" 0 : { %5 = sdivrem.u32 47, 0 /* kDiv */ }\n 0x1 : { %s1_s0 = spop.drf %5 }\n"
                  " 0x2 : { %7 = dma.hbm_to_vmem 0, %s1_s0, 0, [#allocation2] }\n")
-            .ends_with("a DMA whose size or flag it does not know"));
+            .ends_with("a DMA with an unknown size or flag"));
 }
 
 TEST_CASE("a flag may be read, and waited for from below") {
@@ -279,13 +279,12 @@ TEST_CASE("what the model cannot follow is said, not guessed") {
       error_of(
           " 0 : { %s1_s0 = sld [smem:[%s9_s1]] ;; %p1_p0 = scmp.eq.s32.totalorder %s1_s0, 0 }\n"
           " 0x1 : { %2 = sbr.rel (%p1_p0) target bundleno = 0 (0x0), region = 1 }\n 0x2 : {}\n") ==
-      "toy:2: the model cannot follow: a predicate that it does not know: it depends on a word "
-      "of "
-      "the scalar memory that line 1 reads");
+      "toy:2: the model cannot follow: an unknown predicate: it depends on a word of the scalar "
+      "memory that line 1 reads");
   CHECK(error_of(" 0 : { %6 = dma.done.wait [#allocation2], 100 }\n") ==
         "toy:1: the model cannot follow: a wait that no DMA ends");
   CHECK(error_of(" 0 : { %2 = sbr.rel target bundleno = 0 (0x0) }\n 0x1 : {}\n 0x2 : {}\n")
-            .ends_with("the model cannot follow: it runs too long"));
+            .ends_with("the model cannot follow: the kernel runs too long"));
 }
 
 TEST_CASE("this is the first core") {
@@ -303,9 +302,10 @@ TEST_CASE("a kernel ends without an error: what it checks holds") {
       " 0x2 : { %3 = dma.hbm_to_vmem (%p2_p0), 0, 100, 0, [#allocation1] }\n";
   CHECK(run(load + compare + transfer + " 0x3 : { %4 = shalt.err (!%p2_p0) }\n").loads == 1);
   CHECK(run(load + compare + transfer + " 0x3 : { %4 = shalt.err (%p2_p0) }\n").loads == 0);
-  CHECK(error_of(load + compare + transfer)
-            .ends_with("a predicate that it does not know: it depends on a word of the scalar "
-                       "memory that line 1 reads"));
+  CHECK(
+      error_of(load + compare + transfer)
+          .ends_with(
+              "an unknown predicate: it depends on a word of the scalar memory that line 1 reads"));
   // A value that is known stays as it is.
   CHECK(run(" 0 : { %s1_s0 = smov 7 }\n" + compare + transfer +
             " 0x3 : { %4 = shalt.err (%p2_p0) }\n")
@@ -313,20 +313,20 @@ TEST_CASE("a kernel ends without an error: what it checks holds") {
 }
 
 TEST_CASE("garbage is refused with its line") {
-  CHECK(error_of("") == "toy:0: no bundles");
-  CHECK(error_of("hello\n") == "toy:1: no bundles");
-  CHECK(error_of("\n 0 : { %1 = sst\n") == "toy:2: a bundle without its '}'");
-  CHECK(error_of(" zz : {}\n") == "toy:1: a bundle without its address");
+  CHECK(error_of("") == "toy:0: the schedule has no bundles");
+  CHECK(error_of("hello\n") == "toy:1: the schedule has no bundles");
+  CHECK(error_of("\n 0 : { %1 = sst\n") == "toy:2: a bundle has no '}'");
+  CHECK(error_of(" zz : {}\n") == "toy:1: a bundle has no address");
   CHECK(error_of(" 0 : {} /* open\n") == "toy:1: a comment does not end");
   CHECK(error_of(" 0 : {} /* Start region 0 :: Start region 1 */\n 0x1 : {}\n") ==
-        "toy:2: it ends before region 0 does");
+        "toy:2: the schedule ends before region 0");
   CHECK(error_of(" 0 : {} /* Start region 0 */\n 0x1 : {} /* End region 1 :: End region 0 */\n")
             .empty());
-  CHECK(error_of(" 0 : {}\n 0 : {}\n") == "toy:2: bundle 0x0 where 0x1 is due");
-  CHECK(error_of(" 0 : {}\n 0x2 : {}\n") == "toy:2: bundle 0x2 where 0x1 is due");
-  CHECK(error_of(" 0 : { hello }\n") == "toy:1: no instruction: 'hello'");
+  CHECK(error_of(" 0 : {}\n 0 : {}\n") == "toy:2: bundle 0x0, expected 0x1");
+  CHECK(error_of(" 0 : {}\n 0x2 : {}\n") == "toy:2: bundle 0x2, expected 0x1");
+  CHECK(error_of(" 0 : { hello }\n") == "toy:1: not an instruction: 'hello'");
   CHECK(error_of(" 0 : { %2 = sbr.rel target bundleno = 77 (0x4d) }\n") ==
-        "toy:1: branch to bundle 0x4d, which is not there");
+        "toy:1: branch to bundle 0x4d, which does not exist");
   for (const char* text : {" 0 : { % = }\n", " 0 : { %s = smov }\n", " 0 : { = = = }\n",
                            " 0 : { %s1 = sadd.s32 ( }\n", " 0 : { %s1 = sld [[[ }\n",
                            " 0 : { %1 = dma.x [thread: }\n", " 0 : { %s1 = smov (!), }\n"}) {

@@ -495,11 +495,13 @@ TEST_CASE("a step that is not reached without a cause rejects as well") {
 TEST_CASE("a record that is missing or broken is a fault, not a verdict") {
   auto records = ok_records();
   records["a/time.json"] = {{"verdict", "ok"}, {"kind", "modelled"}, {"seconds", 0}};
-  CHECK(evaluated(records).error().message == "v0001 a time.json: no seconds above 0, or no kind");
+  CHECK(evaluated(records).error().message ==
+        "v0001 a time.json: the seconds or the kind is missing or invalid");
   records["a/time.json"] = {{"verdict", "ok"}, {"seconds", 1}};
-  CHECK(evaluated(records).error().message == "v0001 a time.json: no seconds above 0, or no kind");
+  CHECK(evaluated(records).error().message ==
+        "v0001 a time.json: the seconds or the kind is missing or invalid");
   records["a/time.json"] = {{"verdict", "fine"}};
-  CHECK(evaluated(records).error().message == "v0001 a time.json: no verdict");
+  CHECK(evaluated(records).error().message == "v0001 a time.json: the verdict is missing");
   records.erase("a/compile.json");
   CHECK(evaluated(records).error().message == "open 'a/compile.json': No such file or directory");
 }

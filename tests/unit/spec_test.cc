@@ -140,24 +140,24 @@ TEST_CASE("whole numbers say their range, and may say a sum, an order, or that t
   auto said = [&](const std::string& more) {
     return error(input, fmt::format("x: {{ shape: [M, K], dtype: int32{} }}", more));
   };
-  CHECK(said("").find("inputs.x.range: an input of whole numbers says which values it may have, as "
-                      "'range: [0, K - 1]' does") != std::string::npos);
+  CHECK(said("").find("inputs.x.range: an input of whole numbers needs a range of values, for "
+                      "example 'range: [0, K - 1]'") != std::string::npos);
   const std::string text = whole(", range: [0, M], sum: M, are: [sorted]");
   const std::string signature = signature_json(parsed(text), parsed(text).cases[0]);
   CHECK(signature.find("\"are\": [\n        \"sorted\"\n      ]") != std::string::npos);
   CHECK(signature.find("\"sum\": ") != std::string::npos);
-  CHECK(said(", range: [0, 1], sum: M * K + 1").find("values of the range of 'x' have the sum") !=
+  CHECK(said(", range: [0, 1], sum: M * K + 1").find("values in the range of 'x' have the sum") !=
         std::string::npos);
-  CHECK(said(", range: [0, 1], are: [distinct]").find("distinct values, and its range has 2") !=
+  CHECK(said(", range: [0, 1], are: [distinct]").find("distinct values, but its range has 2") !=
         std::string::npos);
   CHECK(
       said(", range: [0, K], are: [sortd]").find("unknown word 'sortd', did you mean 'sorted'?") !=
       std::string::npos);
   CHECK(said(", range: [0, K], sum: L").find("unknown dimension 'L'") != std::string::npos);
-  CHECK(said(", range: [0, K], sum: K, are: [distinct]").find("drawn as distinct") !=
+  CHECK(said(", range: [0, K], sum: K, are: [distinct]").find("can be distinct") !=
         std::string::npos);
   CHECK(error(input, "x: { shape: [M, K], dtype: bfloat16, sum: K }")
-            .find("only whole numbers have one") != std::string::npos);
+            .find("only an input of whole numbers can have a sum") != std::string::npos);
 }
 
 TEST_CASE("an input of whole numbers may be a formula over the inputs before it") {
@@ -177,7 +177,8 @@ TEST_CASE("an input of whole numbers may be a formula over the inputs before it"
   CHECK(said("dtype: int32, values: \"ids + 1\"").find("unknown name 'ids'") != std::string::npos);
   for (const char* more : {"dtype: int32, range: [0, 1], values: \"arange(M)\"",
                            "dtype: float32, values: \"arange(M)\""})
-    CHECK(said(more).find("only whole numbers have a formula") != std::string::npos);
+    CHECK(said(more).find("only an input of whole numbers can have a formula") !=
+          std::string::npos);
 }
 
 TEST_CASE("gradients are outputs, and their cotangents inputs, of the judge's own") {
@@ -188,7 +189,7 @@ TEST_CASE("gradients are outputs, and their cotangents inputs, of the judge's ow
   CHECK(signature.find("\"name\": \"d_out\"") < signature.find("\"outputs\""));
   CHECK(signature.find("\"name\": \"d_y\"") > signature.find("\"outputs\""));
   CHECK(error("tolerance:", "gradients: [z]\ntolerance:") ==
-        "s.yaml:13:13: gradients: 'z' is no input of floating-point numbers");
+        "s.yaml:13:13: gradients: 'z' is not a floating-point input");
 }
 
 TEST_CASE("with gradients the call alone is a case of its own, with its own cost") {
@@ -277,9 +278,9 @@ TEST_CASE("the excerpt of a spec's error shows the line") {
 }
 
 TEST_CASE("cases are validated") {
-  CHECK(error("name: ragged", "name: square") == "s.yaml:12:13: case 'square' is there twice");
+  CHECK(error("name: ragged", "name: square") == "s.yaml:12:13: case 'square' appears twice");
   CHECK(error("name: ragged", "name: ../up") ==
-        "s.yaml:12:13: case '../up': a name may have letters, digits, '_' and '-' only");
+        "s.yaml:12:13: case '../up': only letters, digits, '_' and '-' are allowed in a name");
   CHECK(error("N: 70, ", "") == "s.yaml:12:21: case 'ragged' has no dimension 'N'");
   CHECK(error("N: 70,", "N: 0,")
             .starts_with("s.yaml:12:40: dims.N: expected a whole number of at least 1, got '0'"));
@@ -295,7 +296,7 @@ TEST_CASE("cases are validated") {
   CHECK(error("  - { name: ragged, dims: { M: 100, N: 70, K: 30 }, tags: [check, ci] }\n", "") ==
         "s.yaml:10:1: no case has the tag 'check'");
   CHECK(error("x: { shape: [M, K]", "x: { shape: [M - 100, K]") ==
-        "s.yaml:12:5: case 'ragged': the shape of 'x' is not sound: 'M - 100' is 0");
+        "s.yaml:12:5: case 'ragged': the shape of 'x' is invalid: 'M - 100' is 0");
 }
 
 TEST_CASE("what is timed and small is checked, too") {
@@ -325,7 +326,7 @@ TEST_CASE("what is timed and small is checked, too") {
                                  "M: 64, N: 64, K: 16 }, tags: [bench, parts]"));
   CHECK_FALSE(is_checked(parts, parts.cases[0]));
   CHECK(error("tags: [bench], weight: 2", "tags: [bench, check, parts], weight: 2")
-            .find("the tag 'parts' is for cases that are timed and not checked") !=
+            .find("the tag 'parts' needs the tag 'bench', and excludes the tag 'check'") !=
         std::string::npos);
 
   const Spec both = parsed(with("tags: [bench], weight: 2", "tags: [bench, check], weight: 2"));
@@ -348,15 +349,15 @@ TEST_CASE("parameters are validated") {
   CHECK(error("to: 4,", "to: 100000,") ==
         "s.yaml:17:13: parameter 'STAGES': the range has more than 1000 values");
   CHECK(error("from: 128, to", "from: 0, to") ==
-        "s.yaml:16:14: parameter 'BLOCK_N': a range by 'times' starts at 1 or above");
-  CHECK(error("  STAGES:", "  min:") == "s.yaml:17:3: parameter: 'min' is a word of the formulas");
+        "s.yaml:16:14: parameter 'BLOCK_N': a range with 'times' must start at 1 or above");
+  CHECK(error("  STAGES:", "  min:") == "s.yaml:17:3: parameter: 'min' is reserved for formulas");
   CHECK(error("  STAGES:", "  ST-AGES:") ==
         "s.yaml:17:3: parameter: 'ST-AGES' is not a Python name");
 }
 
 TEST_CASE("constraints have a verdict everywhere, and allow something") {
   CHECK(error("<= 262144", "<= 16") ==
-        "s.yaml:18:1: constraints: no values of the parameters meet them all");
+        "s.yaml:18:1: constraints: no values of the parameters meet all constraints");
   CHECK(error("BLOCK_M * BLOCK_N <= 262144", "BLOCK_M / (STAGES - 4) < 1") ==
         "s.yaml:18:1: formula 'BLOCK_M / (STAGES - 4) < 1': the value is not finite; a division by "
         "zero? with "
@@ -365,9 +366,9 @@ TEST_CASE("constraints have a verdict everywhere, and allow something") {
 
 TEST_CASE("names that become paths or code are safe") {
   CHECK(error("name: matmul", "name: a/b") ==
-        "s.yaml:1:7: name: 'a/b' may have letters, digits, '_' and '-' only");
+        "s.yaml:1:7: name: 'a/b': only letters, digits, '_' and '-' are allowed");
   CHECK(error("entry: matmul", "entry: 2x") == "s.yaml:3:8: entry: '2x' is not a Python name");
-  CHECK(error("[M, N, K]", "[M, N, N]") == "s.yaml:4:20: dimension 'N' is there twice");
+  CHECK(error("[M, N, K]", "[M, N, N]") == "s.yaml:4:20: dimension 'N' appears twice");
   CHECK(error("  x: {", "  x y: {") == "s.yaml:6:3: inputs: 'x y' is not a Python name");
 }
 
@@ -402,15 +403,13 @@ TEST_CASE("a spec may be timed on some of its bench cases alone") {
   CHECK(spec.cases[1].has_tag("bench"));
   auto unknown = evolve::time_only(spec, {"bot"});
   REQUIRE_FALSE(unknown);
-  CHECK(unknown.error().message == "'bot' is no bench case of 'matmul', did you mean 'both'?");
+  CHECK(unknown.error().message == "'bot' is not a bench case of 'matmul', did you mean 'both'?");
 }
 
 TEST_CASE("a keyword of Python is no name") {
-  CHECK(error("entry: matmul", "entry: class") ==
-        "s.yaml:3:8: entry: 'class' is a keyword of Python");
-  CHECK(error("entry: matmul", "entry: None") ==
-        "s.yaml:3:8: entry: 'None' is a keyword of Python");
+  CHECK(error("entry: matmul", "entry: class") == "s.yaml:3:8: entry: 'class' is a Python keyword");
+  CHECK(error("entry: matmul", "entry: None") == "s.yaml:3:8: entry: 'None' is a Python keyword");
   CHECK(error("  y: { shape", "  lambda: { shape") ==
-        "s.yaml:7:3: inputs: 'lambda' is a keyword of Python");
+        "s.yaml:7:3: inputs: 'lambda' is a Python keyword");
   CHECK(parsed(with("entry: matmul", "entry: match")).entry == "match");
 }

@@ -101,9 +101,8 @@ TEST_CASE("a pass that is not as long as its fingerprint says is not believed") 
   auto facts = facts_of(with({{"k.1/post-delay-converter.txt", "$region0: #{k.1}\n  %1 = vnop\n"},
                               {"TLP/all-fingerprints.txt", "D8=:i=2:c=0:a=0:b=1 k.1\n"}}));
   REQUIRE(facts);
-  CHECK((*facts)["unread"] ==
-        json{"k.1/post-delay-converter.txt: it has 1 instructions and 0 allocations, by its "
-             "fingerprint 2 and 0"});
+  CHECK((*facts)["unread"] == json{"k.1/post-delay-converter.txt: has 1 instructions and 0 "
+                                   "allocations, but its fingerprint says 2 and 0"});
   CHECK_FALSE((*facts)["kernels"][0].contains("allocations"));
 }
 
@@ -120,7 +119,7 @@ TEST_CASE("what is told in a dump of another form is left out, and that is told"
   }
   auto facts = facts_of(with({{"TLP/vmem_report.html", "const DATA = {\"it was cut"}}));
   REQUIRE(facts);
-  CHECK((*facts)["unread"] == json{"TLP/vmem_report.html: its data does not end"});
+  CHECK((*facts)["unread"] == json{"TLP/vmem_report.html: the data does not end"});
   CHECK((*facts)["vmem"]["allocated_bytes"].is_null());
   CHECK((*facts)["signals"]["vmem_utilization_pct"].is_null());
 }

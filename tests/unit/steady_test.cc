@@ -141,5 +141,5 @@ TEST_CASE("a loop without an end is no answer, added up or not") {
   REQUIRE(schedule);
   auto run = simulate(*schedule, kToy);
   REQUIRE_FALSE(run);
-  CHECK(run.error().message.ends_with("it runs too long"));
+  CHECK(run.error().message.ends_with("the kernel runs too long"));
 }

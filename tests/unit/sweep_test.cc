@@ -452,9 +452,9 @@ TEST_CASE("an assignment is there exactly once and is a whole number") {
 }
 
 TEST_CASE("of several markers the last one counts") {
-  CHECK(mutation_error("A = 1\n") == "no EVOLVE block: no line has '# EVOLVE-BLOCK-START'");
+  CHECK(mutation_error("A = 1\n") == "no EVOLVE block: no line contains '# EVOLVE-BLOCK-START'");
   CHECK(mutation_error("# EVOLVE-BLOCK-START\nA = 1\n") ==
-        "no EVOLVE block: no line has '# EVOLVE-BLOCK-END'");
+        "no EVOLVE block: no line contains '# EVOLVE-BLOCK-END'");
   CHECK(mutation_error("# EVOLVE-BLOCK-END\n# EVOLVE-BLOCK-START\nA = 1\n") ==
         "the EVOLVE block ends before it starts");
   CHECK(mutation_error(block("A = 1\n") + block("A = 2\n")) == "no error");

@@ -116,9 +116,10 @@ TEST_CASE("what the spec does not allow is taken out, and the table says what it
 
 TEST_CASE("what is no table of the kernel's is refused") {
   CHECK(with_entries(json::object(), "k", kSpec, {}).error().message ==
-        "not of the format evolve-tuned-1");
+        "the format is not evolve-tuned-1");
   const json other = {{"format", "evolve-tuned-1"}, {"kernel", "l"}, {"entries", json::array()}};
-  CHECK(with_entries(other, "k", kSpec, {}).error().message == "it is of the kernel 'l'");
+  CHECK(with_entries(other, "k", kSpec, {}).error().message ==
+        "the table belongs to the kernel 'l'");
   const json none = {{"format", "evolve-tuned-1"}, {"kernel", "k"}};
   CHECK(with_entries(none, "k", kSpec, {}).error().code == ErrorCode::bad_input);
 }

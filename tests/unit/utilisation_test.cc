@@ -53,18 +53,19 @@ TEST_CASE("a table of units adds up by unit") {
 }
 
 TEST_CASE("a table of units of another form is told with its line") {
-  CHECK(utilisation_error("") == "u:1: it ends within a line");
-  CHECK(utilisation_error("0 1 2\n") == "u:1: '== CAPACTIY:' was expected");
-  CHECK(utilisation_error("== CAPACTIY:\n\n1\n") == "u:2: no names of units");
-  CHECK(utilisation_error("== CAPACTIY:\nMXU, XLU\n2\n") == "u:3: no number for XLU");
-  CHECK(utilisation_error("== CAPACTIY:\nMXU\n2\n0\n") == "u:4: '== UTILIZATION:' was expected");
-  CHECK(utilisation_error(std::string(kTable) + "1 1\n") == "u:8: no number for VLOAD:FILL");
-  CHECK(utilisation_error(std::string(kTable) + "1 1 0 4\n") ==
-        "u:8: more numbers than the 3 units");
-  CHECK(utilisation_error(std::string(kTable) + "1 -1 0\n") == "u:8: no number for XLU");
+  CHECK(utilisation_error("") == "u:1: the file ends within a line");
+  CHECK(utilisation_error("0 1 2\n") == "u:1: expected '== CAPACTIY:'");
+  CHECK(utilisation_error("== CAPACTIY:\n\n1\n") == "u:2: the names of units are missing");
+  CHECK(utilisation_error("== CAPACTIY:\nMXU, XLU\n2\n") == "u:3: the number for XLU is missing");
+  CHECK(utilisation_error("== CAPACTIY:\nMXU\n2\n0\n") == "u:4: expected '== UTILIZATION:'");
+  CHECK(utilisation_error(std::string(kTable) + "1 1\n") ==
+        "u:8: the number for VLOAD:FILL is missing");
+  CHECK(utilisation_error(std::string(kTable) + "1 1 0 4\n") == "u:8: more numbers than 3 units");
+  CHECK(utilisation_error(std::string(kTable) + "1 -1 0\n") ==
+        "u:8: the number for XLU is missing");
   CHECK(utilisation_error(std::string(kTable) + "1 9000000000000000000 0\n") ==
-        "u:8: no number for XLU");
-  CHECK(utilisation_error(std::string(kTable) + "1 1 0") == "u:8: it ends within a line");
+        "u:8: the number for XLU is missing");
+  CHECK(utilisation_error(std::string(kTable) + "1 1 0") == "u:8: the file ends within a line");
 }
 
 TEST_CASE("a profile counts by HLO instruction") {
@@ -102,14 +103,15 @@ TEST_CASE("an attribute of an instruction in a profile may have line breaks") {
 }
 
 TEST_CASE("a profile of another form is told with its line") {
-  CHECK(profile_error("HLO: %gmm.1") == "p:1: it ends within a line");
-  CHECK(profile_error("HLO: % = x\n") == "p:1: an HLO instruction without its name");
-  CHECK(profile_error(" - MXU: (1/2) - 0.5\n") == "p:1: a counter of no HLO instruction");
+  CHECK(profile_error("HLO: %gmm.1") == "p:1: the file ends within a line");
+  CHECK(profile_error("HLO: % = x\n") == "p:1: an HLO instruction has no name");
+  CHECK(profile_error(" - MXU: (1/2) - 0.5\n") == "p:1: a counter belongs to no HLO instruction");
   CHECK(profile_error("HLO: %a = b\n - MXU: (1/) - 0\n") ==
-        "p:2: a counter without what is used and available");
+        "p:2: a counter has no used and available values");
   CHECK(profile_error("HLO: %a = b\n - MXU: (1/2\n") ==
-        "p:2: a counter without what is used and available");
-  CHECK(profile_error("HLO: %a = b\n - MXU: (1/2) - 0.5\n0 0 1\n") == "p:3: no line of a profile");
+        "p:2: a counter has no used and available values");
+  CHECK(profile_error("HLO: %a = b\n - MXU: (1/2) - 0.5\n0 0 1\n") ==
+        "p:3: not a line of a profile");
 }
 
 TEST_CASE("modules have fingerprints") {
@@ -127,9 +129,10 @@ TEST_CASE("modules have fingerprints") {
 }
 
 TEST_CASE("fingerprints of another form are told with their line") {
-  CHECK(fingerprints_error("D7=:i=1:c=2:a=3:b=4 gmm.1") == "f:1: it ends within a line");
+  CHECK(fingerprints_error("D7=:i=1:c=2:a=3:b=4 gmm.1") == "f:1: the file ends within a line");
   CHECK(fingerprints_error("D7=:i=1:c=2:a=3:b=4 g\nD7=:i=1:c=2:a=3\n") ==
-        "f:2: no fingerprint of a module");
-  CHECK(fingerprints_error("D7=:i=1:c=2:a=3:b=4\n") == "f:1: no fingerprint of a module");
-  CHECK(fingerprints_error("D7=:i=1:c=x:a=3:b=4 gmm.1\n") == "f:1: no fingerprint of a module");
+        "f:2: not the fingerprint of a module");
+  CHECK(fingerprints_error("D7=:i=1:c=2:a=3:b=4\n") == "f:1: not the fingerprint of a module");
+  CHECK(fingerprints_error("D7=:i=1:c=x:a=3:b=4 gmm.1\n") ==
+        "f:1: not the fingerprint of a module");
 }

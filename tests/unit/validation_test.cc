@@ -62,7 +62,7 @@ TEST_CASE("what is not modelled is told, and counts nowhere else") {
   CHECK_FALSE(one.modelled[1]);
   auto none = validate(*find_device("tpu7x"), std::vector{row(1, std::nullopt)});
   REQUIRE_FALSE(none);
-  CHECK(none.error().message == "none of the measured times is modelled");
+  CHECK(none.error().message == "no measured time is modelled");
   CHECK_FALSE(validate(*find_device("tpu7x"), std::vector{row(0, 1)}));
 }
 

@@ -40,17 +40,17 @@ TEST_CASE("windows have room for so many blocks") {
 TEST_CASE("a report may be empty, cut off or of another form") {
   CHECK(read_vmem_report("<html>", "r")->empty());
   CHECK(read_vmem_report("const DATA ={\"hlo_bre", "r").error().message ==
-        "r: its data does not end");
+        "r: the data does not end");
   CHECK(read_vmem_report("const DATA ={\"hlo_breakdowns\": {\"a\": 3}};", "r")
             .error()
-            .message.starts_with("r: its data is not of the known form"));
+            .message.starts_with("r: the data has an unknown form"));
   for (const char* size : {"1e90", "-1", "\"8\""}) {
     CAPTURE(size);
     auto report = ir::read_vmem_report(
         fmt::format(R"(const DATA = {{"hlo_breakdowns": {{"k": {{"total_size": {}}}}}}};)", size),
         "r");
     REQUIRE_FALSE(report);
-    CHECK(report.error().message.starts_with("r: its data is not of the known form"));
+    CHECK(report.error().message.starts_with("r: the data has an unknown form"));
   }
 }
 

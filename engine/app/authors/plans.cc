@@ -84,14 +84,15 @@ Result<std::vector<VariantPlan>> plans_of(const Campaign& campaign, int first_ro
 Result<VariantPlan> find_plan(const Campaign& campaign, const std::string& id) {
   const auto planned = planned_variants(campaign.shape, 1, campaign.shape.rounds());
   if (planned.empty()) {
-    return bad_input(fmt::format("{}: no plan waits for a person", shown_path(campaign.path)), "",
-                     "mutate: { mix: { llm: 1 }, plan: approve } in the pipeline makes models plan "
-                     "first");
+    return bad_input(
+        fmt::format("{}: the pipeline lets no model plan", shown_path(campaign.path)), "",
+        "add mutate: { mix: { llm: 1 }, plan: approve } to the pipeline, and models plan first");
   }
   const auto number = std::find_if(planned.begin(), planned.end(),
                                    [&](int one) { return VariantId(one).text() == id; });
   if (number == planned.end())
-    return bad_input(fmt::format("'{}' is no variant with a plan", id), "", "evolve plan show");
+    return bad_input(fmt::format("'{}' is not a variant with a plan", id), "",
+                     "evolve plan show lists all plans");
   auto out = read_variant_plan(campaign, *number);
   if (!out) return out;
   if (out->state == PlanState::unasked) {
@@ -134,9 +135,9 @@ Status check_decided(const Campaign& campaign, const UndecidedPlans& plans) {
   });
   const auto waiting = open_ids(all);
   if (waiting.empty()) return {};
-  return bad_input(fmt::format("round-{}: nobody has decided on the plans of {} yet", plans.round,
+  return bad_input(fmt::format("round-{}: no decision yet on the plans of {}", plans.round,
                                fmt::join(waiting, ", ")),
-                   "", "evolve plan show, and then evolve plan approve, edit or reject");
+                   "", "run evolve plan show, then evolve plan approve, edit or reject");
 }
 
 Result<std::vector<std::string>> waiting_in(const Campaign& campaign, int round) {
@@ -152,7 +153,7 @@ Result<std::vector<std::string>> waiting_in(const Campaign& campaign, int round)
 
 std::string next_step(int round, const std::vector<std::string>& waiting) {
   if (waiting.empty()) return fmt::format("evolve build round-{}", round);
-  return fmt::format("round-{} still waits for {}", round, fmt::join(waiting, ", "));
+  return fmt::format("round-{} is waiting for {}", round, fmt::join(waiting, ", "));
 }
 
 }  // namespace evolve

@@ -143,16 +143,16 @@ Status check_frame(const std::string& canonical, const std::string& seed, const 
   auto given = search::pieces_of(canonical);
   if (!given) return {};
   TRY_ASSIGN(auto wanted, search::pieces_of(seed));
-  const std::string hint = "only what is between the EVOLVE block's markers can be changed";
+  const std::string hint = "change only the text between the EVOLVE block's markers";
   for (const auto& [is, should] :
        {std::pair(given->head, wanted.head), {given->tail, wanted.tail}}) {
     if (search::is_same_text(is, should)) continue;
     const std::string added = first_new_line(is, should);
     const std::string lost = first_new_line(should, is);
-    return bad_input(fmt::format("{}: outside of the EVOLVE block {}", name,
+    return bad_input(fmt::format("{}: outside the EVOLVE block, {}", name,
                                  !added.empty()  ? fmt::format("'{}' is new", added)
                                  : !lost.empty() ? fmt::format("'{}' is missing", lost)
-                                                 : "lines have another order"),
+                                                 : "lines are in a different order"),
                      "", hint);
   }
   return {};
@@ -176,17 +176,17 @@ Result<std::string> parent_source(const Campaign& campaign, const PersonPlace& p
                                   const search::ProposalFile& proposal) {
   std::string path = place.parent_path;
   if (proposal.parents.size() > search::kMostParents) {
-    return bad_input(
-        fmt::format("{} parents, allowed are {}", proposal.parents.size(), search::kMostParents));
+    return bad_input(fmt::format("{} parents, at most {} are allowed", proposal.parents.size(),
+                                 search::kMostParents));
   }
   for (const VariantId parent : proposal.parents) {
     const std::string folder = campaign.folder_of(parent.text());
     if (folder.empty() || !world::is_there(folder + "/kernel.py")) {
-      return bad_input(fmt::format("parent '{}': no such variant was built", parent), "",
-                       "evolve log names those that survive");
+      return bad_input(fmt::format("parent '{}': this variant was not built", parent), "",
+                       "evolve log lists the surviving variants");
     }
     if (round_of(campaign.shape, parent.number()) >= place.round)
-      return bad_input(fmt::format("parent '{}': it is not older than '{}'", parent, place.id));
+      return bad_input(fmt::format("parent '{}': not older than '{}'", parent, place.id));
     if (parent == proposal.parents.front()) path = folder + "/kernel.py";
   }
   return path.empty() || !world::is_there(path) ? std::string() : world::read_file(path);
@@ -195,15 +195,15 @@ Result<std::string> parent_source(const Campaign& campaign, const PersonPlace& p
 }  // namespace
 
 Error no_places(const Campaign& campaign, const std::string& where) {
-  return bad_input(fmt::format("{}: no variant is a person's{}", shown_path(campaign.path), where),
-                   "",
-                   "mutate: { mix: { sweep: 3, person: 1 } } in the pipeline gives people a share");
+  return bad_input(
+      fmt::format("{}: the pipeline gives people no variants{}", shown_path(campaign.path), where),
+      "", "add mutate: { mix: { sweep: 3, person: 1 } } to the pipeline to give people a share");
 }
 
 Result<std::vector<PersonPlace>> places_of(const Campaign& campaign, int round) {
   if (round < 1 || round > campaign.shape.rounds()) {
-    return bad_input(
-        fmt::format("round-{}: there are round-1 to round-{}", round, campaign.shape.rounds()));
+    return bad_input(fmt::format("round-{}: the rounds are round-1 to round-{}", round,
+                                 campaign.shape.rounds()));
   }
   TRY_ASSIGN(auto before, selection_before(campaign, round));
   std::vector<PersonPlace> out;
@@ -232,8 +232,8 @@ Result<PersonPlace> find_place(const Campaign& campaign, const std::string& id) 
   std::vector<std::string> shown;
   for (size_t i = 0; i < std::min(kShown, all.size()); ++i)
     shown.push_back(VariantId(all[i]).text());
-  return bad_input(
-      fmt::format("'{}' is not open to proposals: {} are", id, fmt::join(shown, ", ")));
+  return bad_input(fmt::format("'{}' is not a place for proposals; the places are {}", id,
+                               fmt::join(shown, ", ")));
 }
 
 Status check_none_open(const Campaign& campaign, const Graph& graph,
@@ -262,8 +262,8 @@ Status check_none_open(const Campaign& campaign, const Graph& graph,
   const int round =
       round_of(campaign.shape, VariantId::parse(*needed.begin()).value_or(VariantId()).number());
   return bad_input(
-      fmt::format("round-{}: nobody has proposed {} yet", round, fmt::join(needed, ", ")), "",
-      fmt::format("evolve round open {}, and then evolve propose or evolve edit", round));
+      fmt::format("round-{}: no proposal yet for {}", round, fmt::join(needed, ", ")), "",
+      fmt::format("run evolve round open {}, then evolve propose or evolve edit", round));
 }
 
 Result<CheckedProposal> check_proposal(const Campaign& campaign, const PersonPlace& place,

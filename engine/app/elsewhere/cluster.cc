@@ -53,7 +53,7 @@ Result<k8s::Credential> ask_plugin(const k8s::CredentialPlugin& plugin) {
   TRY_ASSIGN(auto captured, world::capture(words, environment));
   if (captured.code != 0) {
     Error error = external(
-        fmt::format("credential plugin '{}': ended with {}", plugin.command, captured.code));
+        fmt::format("credential plugin '{}': exited with {}", plugin.command, captured.code));
     error.detail = captured.err;
     while (error.detail.ends_with('\n')) error.detail.pop_back();
     error.hint = plugin.install_hint.substr(0, plugin.install_hint.find('\n'));

@@ -36,7 +36,7 @@ Result<std::string> read_template(const Campaign& campaign, const std::string& p
   if (!text) {
     return bad_input(fmt::format("{}: cluster.pools: the template: {}", shown_path(campaign.path),
                                  text.error().message),
-                     "", "k8s/tpu-job.yaml is one");
+                     "", "k8s/tpu-job.yaml is an example");
   }
   return text;
 }
@@ -136,9 +136,8 @@ k8s::NodeState Nodes::state() {
 
 std::vector<std::string> Nodes::warnings() const {
   if (dispatcher_.faults() == 0) return {};
-  return {fmt::format(
-      "nodes: {} faults, of pods that were ended or failed; what they ran was run again",
-      dispatcher_.faults())};
+  return {fmt::format("nodes: {} pods failed or were stopped; their commands ran again",
+                      dispatcher_.faults())};
 }
 
 json json_of(const std::map<std::string, NodeUse>& uses) {

@@ -56,8 +56,8 @@ Result<std::unique_ptr<Remote>> Remote::open(const RemoteSettings& settings, Sta
   auto address = remote_address(settings);
   if (!address) return std::move(address).error().within("--remote-cache");
   if (!*address && settings.writes) {
-    return bad_input("--remote-write: no remote cache is named", "",
-                     "--remote-cache http://host:8080/cache");
+    return bad_input("--remote-write: --remote-cache is missing", "",
+                     "name a remote cache, for example --remote-cache http://host:8080/cache");
   }
   if (!*address) return std::unique_ptr<Remote>();
   return std::unique_ptr<Remote>(new Remote(settings, **address, state));
@@ -75,12 +75,13 @@ std::vector<std::string> warnings_of(const RemoteReport& report) {
   const auto& [downloads, uploads] = report;
   if (downloads.refused > 0) {
     out.push_back(fmt::format(
-        "remote cache: {}: refused{}; what needs it runs here", downloads.refusal,
-        downloads.refused > 1 ? fmt::format(", as {} more were", downloads.refused - 1) : ""));
+        "remote cache: {}: rejected{}; edges that need it run on this machine", downloads.refusal,
+        downloads.refused > 1 ? fmt::format(", like {} more", downloads.refused - 1) : ""));
   }
-  const std::string unstored = fmt::format("{} results were not stored there", uploads.unstored);
+  const std::string unstored =
+      fmt::format("{} results were not stored in the remote cache", uploads.unstored);
   if (!downloads.fault.empty()) {
-    out.push_back(fmt::format("remote cache: {}: not asked again in this build{}", downloads.fault,
+    out.push_back(fmt::format("remote cache: {}: not used again in this build{}", downloads.fault,
                               uploads.unstored > 0 ? "; " + unstored : ""));
     if (!uploads.fault.empty() && uploads.unstored > 0) out.back() += ": " + uploads.fault;
   } else if (uploads.unstored > 0) {
@@ -100,7 +101,7 @@ nlohmann::json json_of(const RemoteReport& report) {
 
 std::string text_of(const RemoteReport& report) {
   const auto& [downloads, uploads] = report;
-  return fmt::format("remote cache: {} results taken ({}), {} stored ({})", downloads.taken,
+  return fmt::format("remote cache: {} results fetched ({}), {} stored ({})", downloads.taken,
                      size_text(downloads.bytes), uploads.stored, size_text(uploads.bytes));
 }
 

@@ -154,13 +154,13 @@ Result<YamlSource> YamlSource::parse(std::string_view text, const std::string& p
   source.path_ = path;
   source.lines_ = split_lines(text);
   if (text.find('\0') != std::string_view::npos)
-    return source.error_at({}, "broken YAML: it holds a zero byte");
+    return source.error_at({}, "broken YAML: contains a zero byte");
   try {
     std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
     if (documents.empty()) return source.error_at({}, "the file is empty");
     if (documents.size() > 1) {
       return source.error_at(position_of(documents[1].Mark()),
-                             "a second document ('---'); one is allowed");
+                             "a second document ('---'); only one is allowed");
     }
     source.root_ = Converter().convert(documents.front(), {}, 0);
   } catch (const Problem& problem) {
@@ -170,7 +170,7 @@ Result<YamlSource> YamlSource::parse(std::string_view text, const std::string& p
     size_t tab = source.indenting_tab(at.line);
     if (tab != std::string::npos) {
       return source.error_at({at.line, static_cast<int>(tab) + 1},
-                             "broken YAML: a tab indents the line; use blanks");
+                             "broken YAML: the line is indented with a tab; use spaces");
     }
     return source.error_at(at, "broken YAML: " + error.msg);
   } catch (const std::exception& error) {

@@ -98,7 +98,7 @@ Result<std::vector<Pair>> grid_of(const Device& start, std::span<const Observati
       for (const Observation& one : observations) {
         TRY_ASSIGN(auto cycles, one.cycles(pair.device));
         if (!(cycles > 0) || !std::isfinite(cycles))
-          return bad_input(fmt::format("nothing of '{}' runs in the model", one.group));
+          return bad_input(fmt::format("no part of '{}' runs in the model", one.group));
         pair.cycles.push_back(cycles);
       }
       out.push_back(std::move(pair));
@@ -113,13 +113,12 @@ Result<Calibration> calibrate(const Device& start, std::span<const Observation> 
   std::set<std::string> groups;
   for (const Observation& one : observations) {
     if (!(one.seconds >= kLeastSeconds && one.seconds <= kMostSeconds))
-      return bad_input(fmt::format("{} s is no measured time", one.seconds));
+      return bad_input(fmt::format("{} s is not a measured time", one.seconds));
     groups.insert(one.group);
   }
   if (groups.size() < 2)
     return bad_input(
-        "measured times of two groups at least are needed: on one of them is tested "
-        "what the other shows");
+        "measured times of at least two groups are needed: one group tests what the others fit");
   TRY_ASSIGN(auto pairs, grid_of(start, observations));
   Chosen all(observations.size());
   std::iota(all.begin(), all.end(), 0);
@@ -153,8 +152,8 @@ Result<Device> with_constants(Device device, const nlohmann::json& constants) {
   using nlohmann::json;
   auto of = constants.is_object() ? constants.value("device", json()) : json();
   if (of != std::string(device.name))
-    return bad_input(fmt::format("no constants of {}", device.name), "",
-                     "evolve model calibrate writes such a file");
+    return bad_input(fmt::format("no constants for {}", device.name), "",
+                     "evolve model calibrate writes a file of constants");
   for (auto [key, value, least, most] :
        {std::tuple("clock_hz", &device.clock_hz, 1e6, 1e12),
         std::tuple("dma_latency_seconds", &device.dma_latency_seconds, 1e-12, 1.0),
@@ -162,8 +161,7 @@ Result<Device> with_constants(Device device, const nlohmann::json& constants) {
         std::tuple("error", &device.error, 0.0, 0.99)}) {
     json found = constants.value(key, json());
     if (!found.is_number() || found < least || found > most)
-      return bad_input(
-          fmt::format("'{}': a number from {:g} to {:g} was expected", key, least, most));
+      return bad_input(fmt::format("'{}': expected a number from {:g} to {:g}", key, least, most));
     *value = found.get<double>();
   }
   return device;

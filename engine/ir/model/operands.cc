@@ -25,7 +25,7 @@ constexpr uint64_t kMostTimes = 1'000'000'000;
 // Appends the numbers of nested lists, in order. No array has `deepest` dimensions.
 Status flatten(const json& value, Values& out, int deepest = 32) {
   if (value.is_array()) {
-    if (deepest == 0) return bad_input("lists within lists, too deep");
+    if (deepest == 0) return bad_input("lists are nested too deeply");
     for (const json& one : value) {
       TRY(flatten(one, out, deepest - 1));
     }
@@ -36,8 +36,8 @@ Status flatten(const json& value, Values& out, int deepest = 32) {
   } else if (value.is_number()) {
     out.push_back(value.get<double>());
   } else {
-    return bad_input(fmt::format("a number or a list of numbers was expected, not {}",
-                                 value.dump().substr(0, 40)));
+    return bad_input(
+        fmt::format("expected a number or a list of numbers, got {}", value.dump().substr(0, 40)));
   }
   return {};
 }
@@ -54,7 +54,7 @@ Result<OperandValues> read_values(const json& document) {
     std::string name = document.is_array() ? std::to_string(index++) : key;
     if (value.is_null()) continue;
     auto number = operand_number(name);
-    if (!number) return bad_input(fmt::format("'{}' is no operand's number", name));
+    if (!number) return bad_input(fmt::format("'{}' is not the number of an operand", name));
     Values values;
     if (auto status = flatten(value, values); !status)
       return bad_input(fmt::format("operand {}: {}", name, status.error().message));
@@ -64,11 +64,11 @@ Result<OperandValues> read_values(const json& document) {
 }
 
 Result<std::vector<std::string>> read_shapes(const json& shapes) {
-  if (!shapes.is_array()) return bad_input("'shapes' is no list");
+  if (!shapes.is_array()) return bad_input("'shapes' is not a list");
   std::vector<std::string> out;
   for (const json& shape : shapes) {
     if (!shape.is_null() && !shape.is_string())
-      return bad_input("a shape was expected: \"s32[9]\"");
+      return bad_input("expected a shape, for example \"s32[9]\"");
     out.push_back(shape.is_null() ? "" : shape.get<std::string>());
   }
   return out;
@@ -88,15 +88,15 @@ bool has_shapes(const Schedule& module, const std::vector<std::string>& shapes) 
 }
 
 Result<std::vector<KernelInput>> read_runs(const json& runs) {
-  if (!runs.is_array()) return bad_input("a list of runs was expected");
+  if (!runs.is_array()) return bad_input("expected a list of runs");
   std::vector<KernelInput> out;
   for (const json& run : runs) {
     if (!run.is_object() || !run.contains("operands"))
-      return bad_input("a run was expected: {\"times\": …, \"operands\": {…}}");
+      return bad_input("expected a run: {\"times\": …, \"operands\": {…}}");
     TRY_ASSIGN(auto values, read_values(run["operands"]));
     json times = run.value("times", json(1));
     if (!times.is_number_integer() || times < 0 || times > kMostTimes)
-      return bad_input("'times' is no number of runs");
+      return bad_input("'times' is not a number of runs");
     TRY_ASSIGN(auto shapes, read_shapes(run.value("shapes", json::array())));
     out.push_back({times.get<uint64_t>(), std::move(values), std::move(shapes)});
   }
@@ -173,16 +173,16 @@ class Tiling {
 Result<std::vector<uint32_t>> lay_out_one(const KernelOperand& operand, const Values& values) {
   std::string type = fmt::format("{}[{}]", operand.dtype, fmt::join(operand.shape, ","));
   auto element = element_of(operand.dtype);
-  if (!element) return bad_input(fmt::format("how a {} lies in memory is not known", type));
+  if (!element) return bad_input(fmt::format("the memory layout of a {} is unknown", type));
   double count = 1;
   for (uint32_t extent : operand.shape) count *= extent;
   if (count != static_cast<double>(values.size()))
-    return bad_input(fmt::format("it is a {}, given are {} values", type, values.size()));
+    return bad_input(fmt::format("the operand is a {}, but has {} values", type, values.size()));
   Tiling tiling(operand.shape, element->bits);
   std::vector<uint32_t> words;
   for (size_t i = 0; i < values.size(); ++i) {
     auto bits = bits_of(values[i], *element);
-    if (!bits) return bad_input(fmt::format("{} is no {}", values[i], operand.dtype));
+    if (!bits) return bad_input(fmt::format("{} is not a {}", values[i], operand.dtype));
     auto [word, shift] = tiling.of(i);
     if (word >= kMostWords) return bad_input(fmt::format("a {} is too large", type));
     if (word >= words.size()) words.resize(word + 1, 0);
@@ -227,13 +227,13 @@ ProgramInput::Runs ProgramInput::of(const Schedule& module) const {
 Result<ProgramInput> read_operands(const json& document) {
   ProgramInput out;
   if (!document.is_object() && !document.is_array())
-    return bad_input("operands by their numbers were expected, or a list of them");
+    return bad_input("expected a map of operands by their numbers, or a list of operands");
   if (!document.contains("kernels")) {
     TRY_ASSIGN(auto values, read_values(document));
     out.kernels[""] = {{1, std::move(values)}};
     return out;
   }
-  if (!document["kernels"].is_object()) return bad_input("'kernels': names were expected");
+  if (!document["kernels"].is_object()) return bad_input("'kernels': expected names");
   for (const auto& [name, runs] : document["kernels"].items()) {
     auto read = read_runs(runs);
     if (!read) return bad_input(fmt::format("'kernels': '{}': {}", name, read.error().message));
@@ -245,13 +245,13 @@ Result<ProgramInput> read_operands(const json& document) {
 Result<Values> read_npy(std::string_view bytes) {
   constexpr std::string_view kMagic = "\x93NUMPY";
   constexpr size_t kHead = 10;
-  if (!bytes.starts_with(kMagic) || bytes.size() < kHead + 2) return bad_input("no NumPy file");
+  if (!bytes.starts_with(kMagic) || bytes.size() < kHead + 2) return bad_input("not a NumPy file");
   auto byte = [&](size_t at) { return static_cast<size_t>(static_cast<uint8_t>(bytes[at])); };
   bool is_long = byte(6) >= 2;
   size_t length = byte(8) | byte(9) << 8;
   if (is_long) length |= byte(10) << 16 | byte(11) << 24;
   size_t start = kHead + (is_long ? 2 : 0);
-  if (bytes.size() - start < length) return bad_input("the NumPy file ends in its head");
+  if (bytes.size() - start < length) return bad_input("the NumPy file ends in its header");
   std::string_view head = bytes.substr(start, length);
   std::string_view data = bytes.substr(start + length);
   if (head.find("'fortran_order': False") == std::string_view::npos)
@@ -267,7 +267,7 @@ Result<Values> read_npy(std::string_view bytes) {
   };
   auto found = kTypes.find(type);
   if (found == kTypes.end())
-    return bad_input(fmt::format("a NumPy file of '{}' is not taken", type));
+    return bad_input(fmt::format("NumPy files of type '{}' are not supported", type));
   auto [size, read] = found->second;
   if (data.size() % size != 0) return bad_input("the NumPy file ends in a number");
   Values values(data.size() / size);
@@ -282,7 +282,7 @@ Result<Parameters> lay_out(const Schedule& schedule, const OperandValues& values
         std::find_if(schedule.operands.begin(), schedule.operands.end(),
                      [wanted = number](const KernelOperand& one) { return one.number == wanted; });
     if (operand == schedule.operands.end())
-      return bad_input(fmt::format("{}: it has no operand {}", schedule.name, number));
+      return bad_input(fmt::format("{}: no operand {}", schedule.name, number));
     auto words = lay_out_one(*operand, given);
     if (!words)
       return bad_input(

@@ -107,8 +107,10 @@ class Runner {
     if (hlo_) loops.emplace(*hlo_);
     for (auto& [module, times] : calls_.times) {
       const auto passes =
-          loops ? loops->passes_of(module)
-                : failed("how often XLA's own loop runs is not known without the program's HLO");
+          loops
+              ? loops->passes_of(module)
+              : failed(
+                    "the number of passes of XLA's own loop is unknown without the program's HLO");
       if (!passes) {
         run_.not_modelled.emplace(module,
                                   fmt::format("line {}: {}", unknown_loop, passes.error().message));

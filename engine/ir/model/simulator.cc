@@ -101,7 +101,7 @@ class Core {
       }
       ++state_.out.bundles;
       if (++walked_ > options_.most_walked || state_.out.bundles > options_.most_bundles)
-        return stuck(at, "it runs too long");
+        return stuck(at, "the kernel runs too long");
       std::optional<uint32_t> branch;
       auto status = execute(at, branch);
       if (!status) return stuck(at, status.error().message);
@@ -226,7 +226,7 @@ class Core {
         options_.on_data->asked = {
             *maker, fmt::format("line {}, on {}", schedule_.bundles[at].line, words)};
     }
-    return failed("a predicate that it does not know: it depends on " + words);
+    return failed("an unknown predicate: it depends on " + words);
   }
 
   // Whether the value is computed from the arrays' contents, which no input file can give.
@@ -246,7 +246,7 @@ class Core {
   }
   // Returns what a value that is not known comes from, in words for people.
   [[nodiscard]] std::string origin_words(const std::optional<Origin>& origin) const {
-    if (!origin) return "a value whose origin the schedule does not say";
+    if (!origin) return "a value of unknown origin";
     const Instruction& one = *origin->instruction;
     std::optional<uint32_t> number;
     if (one.op == Op::parameter) number = one.operands[0].constant;
@@ -259,7 +259,7 @@ class Core {
                          operand.dtype, fmt::join(operand.shape, ","));
     }
     if (one.op == Op::unknown)
-      return fmt::format("the result of '{}' in line {}, which it does not know",
+      return fmt::format("the unknown result of '{}' in line {}",
                          schedule_.opcodes[one.target].name, origin->line);
     const char* what = one.op == Op::load_smem    ? "a word of the scalar memory"
                        : one.op == Op::of_vectors ? "a value of the vector units"
@@ -397,7 +397,7 @@ class Core {
   Status start_dma(const Instruction& one) {
     Value size = read(one.operands[1]);
     Value flag = read(one.operands[3]);
-    if (!size || !flag) return failed("a DMA whose size or flag it does not know");
+    if (!size || !flag) return failed("a DMA with an unknown size or flag");
     if (state_.flags.size() > kMostFlags || state_.flags[*flag].arrivals.size() > kMostArrivals ||
         state_.smem.size() > kMostSmemWords)
       return failed("more DMAs, flags or words in SMEM than there can be");
@@ -437,7 +437,7 @@ class Core {
   Status wait(const Instruction& one, uint32_t at) {
     Value address = read(one.operands[0]);
     Value wanted = read(one.operands[1]);
-    if (!address || !wanted) return failed("a wait for a flag that it does not know");
+    if (!address || !wanted) return failed("a wait for an unknown flag");
     Flag& flag = state_.flags[*address];
     double start = state_.cycle;
     uint32_t last = kNoOperand;
@@ -472,7 +472,7 @@ class Core {
   Status set_flag(const Instruction& one, bool add) {
     Value address = read(one.operands[0]);
     Value amount = read(one.operands[1]);
-    if (!address || !amount) return failed("a signal whose flag or amount it does not know");
+    if (!address || !amount) return failed("a signal with an unknown flag or amount");
     int64_t signed_amount = static_cast<int32_t>(*amount);
     Flag& flag = state_.flags[*address];
     flag.count = add ? flag.count + signed_amount : 0;

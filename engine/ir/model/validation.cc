@@ -39,13 +39,13 @@ Result<Validation> validate(const Device& device, std::span<const Observation> o
   std::vector<double> modelled, measured, scales;
   for (const Observation& one : observations) {
     if (!(one.seconds > 0) || !std::isfinite(one.seconds))
-      return bad_input(fmt::format("{} s is no measured time", one.seconds));
+      return bad_input(fmt::format("{} s is not a measured time", one.seconds));
     auto cycles = one.cycles(device);
     const bool is_time = cycles && *cycles > 0 && std::isfinite(*cycles);
     out.modelled.push_back(is_time ? std::optional(*cycles / device.clock_hz) : std::nullopt);
     if (!is_time) {
       out.not_modelled.push_back(cycles
-                                     ? fmt::format("nothing of '{}' runs in the model", one.group)
+                                     ? fmt::format("no part of '{}' runs in the model", one.group)
                                      : cycles.error().message);
       continue;
     }
@@ -54,7 +54,7 @@ Result<Validation> validate(const Device& device, std::span<const Observation> o
     measured.push_back(one.seconds);
     scales.push_back(measured.back() / modelled.back());
   }
-  if (rows.empty()) return bad_input("none of the measured times is modelled");
+  if (rows.empty()) return bad_input("no measured time is modelled");
   out.scale = median(scales);
   out.rank_correlation = rank_correlation(modelled, measured);
   out.of_groups = out.of_all = empty_intervals();

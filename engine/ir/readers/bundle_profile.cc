@@ -47,7 +47,7 @@ Result<std::vector<InstructionProfile>> read_bundle_profile(std::string_view tex
   bool is_in_hlo = false;
   for (uint32_t number = 1; !text.empty(); ++number) {
     size_t end = text.find('\n');
-    if (end == std::string_view::npos) return error(number, "it ends within a line");
+    if (end == std::string_view::npos) return error(number, "the file ends within a line");
     std::string_view line = text.substr(0, end);
     text.remove_prefix(end + 1);
     if (line.starts_with(kHlo)) {
@@ -56,18 +56,18 @@ Result<std::vector<InstructionProfile>> read_bundle_profile(std::string_view tex
       if (!is_kept) continue;
       std::string_view instruction = line.substr(kHlo.size() + 1);
       instruction = instruction.substr(0, instruction.find(' '));
-      if (instruction.empty()) return error(number, "an HLO instruction without its name");
+      if (instruction.empty()) return error(number, "an HLO instruction has no name");
       out.push_back({std::string(instruction), number, {}});
     } else if (line.starts_with(kCounter)) {
       auto counter = read_counter(line.substr(kCounter.size()));
-      if (!counter) return error(number, "a counter without what is used and available");
-      if (!has_begun) return error(number, "a counter of no HLO instruction");
+      if (!counter) return error(number, "a counter has no used and available values");
+      if (!has_begun) return error(number, "a counter belongs to no HLO instruction");
       is_in_hlo = false;
       if (is_kept) out.back().counters.push_back(*std::move(counter));
     } else if (!is_in_hlo && !trimmed(line).empty()) {
       // A line behind the instruction is the rest of an attribute that has line breaks. No other
       // line is allowed.
-      return error(number, "no line of a profile");
+      return error(number, "not a line of a profile");
     }
   }
   return out;

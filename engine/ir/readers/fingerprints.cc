@@ -28,7 +28,7 @@ Result<std::vector<Fingerprint>> read_fingerprints(std::string_view text, const 
   };
   for (uint32_t line = 1; !text.empty(); ++line) {
     size_t end = text.find('\n');
-    if (end == std::string_view::npos) return error(line, "it ends within a line");
+    if (end == std::string_view::npos) return error(line, "the file ends within a line");
     std::string_view one = text.substr(0, end);
     text.remove_prefix(end + 1);
     size_t blank = std::min(one.find(' '), one.size());
@@ -38,7 +38,7 @@ Result<std::vector<Fingerprint>> read_fingerprints(std::string_view text, const 
     auto allocations = count_of(fingerprint, ":a=");
     bool has_all =
         instructions && allocations && count_of(fingerprint, ":c=") && count_of(fingerprint, ":b=");
-    if (!has_all || module.empty()) return error(line, "no fingerprint of a module");
+    if (!has_all || module.empty()) return error(line, "not the fingerprint of a module");
     if (module.starts_with('<')) continue;
     out.push_back(
         {std::string(module), std::string(fingerprint), *instructions, *allocations, line});

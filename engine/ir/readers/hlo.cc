@@ -187,7 +187,7 @@ class HloReader {
       if (line.empty() || line.starts_with("HloModule")) continue;
       // Attributes may follow, such as the execution_thread of a computation that runs elsewhere.
       if (line == "}" || line.starts_with("}, ")) {
-        if (!is_inside) return error("a computation ends that did not begin");
+        if (!is_inside) return error("the end of a computation has no beginning");
         is_inside = false;
       } else if (is_inside) {
         TRY(read_instruction(line));
@@ -226,19 +226,19 @@ class HloReader {
     one.is_root = line.starts_with("ROOT ");
     if (one.is_root) line.remove_prefix(5);
     size_t equals = line.find(" = ");
-    if (equals == std::string_view::npos) return error("an instruction without its '='");
+    if (equals == std::string_view::npos) return error("an instruction has no '='");
     one.name = without_percent(line.substr(0, equals));
     std::string_view rest = line.substr(equals + 3);
     auto type = length_until(rest, ' ');
-    if (!type) return error("a type that does not end");
+    if (!type) return error("a type does not end");
     one.type = without_comments(rest.substr(0, *type));
     rest = trimmed(rest.substr(*type));
     size_t open = rest.find('(');
-    if (open == std::string_view::npos) return error("an instruction without its operands");
+    if (open == std::string_view::npos) return error("an instruction has no operands");
     one.opcode = rest.substr(0, open);
     rest.remove_prefix(open + 1);
     auto operands = closing(rest);
-    if (!operands) return error("operands that do not end");
+    if (!operands) return error("the operands do not end");
     for (std::string_view inner = rest.substr(0, *operands); !trimmed(inner).empty();)
       one.operands.emplace_back(without_percent(take(inner)));
     rest.remove_prefix(*operands + 1);

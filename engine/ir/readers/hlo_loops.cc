@@ -154,12 +154,12 @@ Result<uint64_t> passes_of_loop(const HloModule& module, const HloInstruction& l
     return failed("its condition does not compare an element of its tuple with a constant");
   const auto begin = begin_of(module, loop, test->element);
   if (!begin)
-    return failed(fmt::format("element {}, its counter, starts at no constant", test->element));
+    return failed(
+        fmt::format("its counter, element {}, does not start at a constant", test->element));
   const auto step = step_of(module, loop, test->element);
   if (!step)
-    return failed(fmt::format(
-        "its body does not make element {}, its counter, of that element and a constant",
-        test->element));
+    return failed(fmt::format("its body does not only add a constant to its counter, element {}",
+                              test->element));
   // The signs make a loop that counts down look like one that counts up.
   const bool is_up = test->direction == "LT" || test->direction == "LE";
   const int64_t sign = is_up ? 1 : -1;
@@ -167,7 +167,7 @@ Result<uint64_t> passes_of_loop(const HloModule& module, const HloInstruction& l
   const int64_t way = sign * (test->limit - *begin) + (is_inclusive ? 1 : 0);
   if (way <= 0) return 0;
   const int64_t each = sign * *step;
-  if (each <= 0) return failed("its counter never comes to its limit");
+  if (each <= 0) return failed("its counter never reaches its limit");
   const int64_t passes = (way + each - 1) / each;
   const int64_t end = *begin + passes * *step;
   if (static_cast<uint64_t>(passes) > kMostPasses || end < test->range.first ||
@@ -209,11 +209,12 @@ void HloLoops::call_from(const HloModule& module, const HloInstruction& caller,
     const auto its = passes_of_loop(module, caller);
     std::string why = its ? "" : its.error().message;
     if (its && around.times * *its > kMostPasses)
-      why = fmt::format("with those around it, it has more than {} passes", kMostPasses);
+      why = fmt::format("with the loops around it, the loop has more than {} passes", kMostPasses);
     if (why.empty()) {
       inside.times *= *its;
     } else if (inside.why.empty()) {
-      inside.why = fmt::format("how often the loop {} runs is not known: {}", named(caller), why);
+      inside.why =
+          fmt::format("the number of passes of the loop {} is unknown: {}", named(caller), why);
     }
     call(caller.attribute("body"), std::move(inside));
     return;

@@ -64,14 +64,14 @@ class LloReader {
       TRY(read_line(lines_.content()));
     }
     if (lines_.is_in_comment()) return error("a comment does not end");
-    if (pass_.regions.empty()) return error("no regions");
-    if (!text_.ends_with('\n')) return error("it ends within a line");
-    if (is_begun_) return error("it ends within a region");
+    if (pass_.regions.empty()) return error("the pass has no regions");
+    if (!text_.ends_with('\n')) return error("the file ends within a line");
+    if (is_begun_) return error("the file ends within a region");
     if (!loops_.empty()) return error_at(loops_.back(), "the loop has no exit");
     for (const Branch& branch : branches_) {
       if (!regions_.contains(branch.region))
         return error_at(branch.line,
-                        fmt::format("branch to region {}, which is not there", branch.region));
+                        fmt::format("branch to region {}, which does not exist", branch.region));
     }
     return std::move(pass_);
   }
@@ -106,7 +106,7 @@ class LloReader {
     }
     TRY(find_region(indent));
     if (content.starts_with(kRegion)) return read_region(indent, content.substr(kRegion.size()));
-    if (open_.empty()) return error("it stands in no region");
+    if (open_.empty()) return error("the line is in no region");
     if (content.starts_with('%')) return read_instruction(content);
     if (content.starts_with(kAllocation))
       return read_allocation(trimmed(content.substr(kAllocation.size())));
@@ -115,16 +115,16 @@ class LloReader {
       loops_.push_back(lines_.number());
       return {};
     }
-    return error(fmt::format("no line of a pass: '{}'", content.substr(0, 40)));
+    return error(fmt::format("not a line of a pass: '{}'", content.substr(0, 40)));
   }
 
   // Closes the regions that have ended.
   Status find_region(size_t indent) {
     if (is_begun_ && indent <= open_.back().indent)
-      return error(fmt::format("region {} has nothing in it", region().number));
+      return error(fmt::format("region {} is empty", region().number));
     while (!open_.empty() && indent <= open_.back().indent) open_.pop_back();
     size_t due = open_.empty() ? 0 : open_.back().indent + kIndent;
-    if (indent != due) return error(fmt::format("indented by {} where {} is due", indent, due));
+    if (indent != due) return error(fmt::format("indented by {}, expected {}", indent, due));
     is_begun_ = false;
     return {};
   }
@@ -135,17 +135,17 @@ class LloReader {
   Status read_region(size_t indent, std::string_view text) {
     auto number = take_name(text);
     if (text.starts_with(" (")) text.remove_prefix(std::min(text.find(':'), text.size()));
-    if (!number || !text.starts_with(':')) return error("a region without its number");
+    if (!number || !text.starts_with(':')) return error("a region has no number");
     std::string_view head = text.substr(1);
     if (trimmed(head).starts_with("#{")) head = behind(head, "}");
     auto place = static_cast<uint32_t>(pass_.regions.size());
     if (!regions_.emplace(*number, place).second)
-      return error(fmt::format("region {} for the second time", *number));
+      return error(fmt::format("region {} appears twice", *number));
     std::string_view said = behind(head, "parent=");
     auto parent = take_name(said);
     bool is_inner = !open_.empty();
     if (parent.has_value() != is_inner || (is_inner && *parent != region().number))
-      return error(fmt::format("region {} is not in the one that it names", *number));
+      return error(fmt::format("region {} is not inside the region that it names", *number));
     if (!loops_.empty() && trimmed(behind(head, "//")) == "loop_exit") loops_.pop_back();
     pass_.regions.push_back(
         {*number, is_inner ? open_.back().region : place, region_kind(head), lines_.number()});
@@ -159,14 +159,14 @@ class LloReader {
   Status read_allocation(std::string_view text) {
     LloAllocation out;
     auto number = take_name(text);
-    if (!number) return error("an allocation without its number");
+    if (!number) return error("an allocation has no number");
     out.number = *number;
     if (!allocated_.insert(*number).second)
-      return error(fmt::format("allocation {} for the second time", *number));
+      return error(fmt::format("allocation {} appears twice", *number));
     out.is_spill = text.starts_with(kSpill);
     constexpr std::string_view kTag = "tag = '";
     size_t close = text.rfind("']");
-    if (close == std::string_view::npos) return error("an allocation without its ']'");
+    if (close == std::string_view::npos) return error("an allocation has no ']'");
     text = text.substr(0, close);
     std::string_view tag = behind(text, kTag);
     // The fields before the tag. The tag may be any text.
@@ -181,7 +181,7 @@ class LloReader {
     constexpr uint64_t kMostBytes = uint64_t{1} << 44;
     constexpr uint64_t kLater = UINT64_MAX;  // a later pass decides
     if (out.space.empty() || !bytes || (*bytes > kMostBytes && *bytes != kLater))
-      return error(fmt::format("allocation {} without its space and size", *number));
+      return error(fmt::format("allocation {} has no space and size", *number));
     if (std::find(pass_.spaces.begin(), pass_.spaces.end(), out.space) == pass_.spaces.end()) {
       if (pass_.spaces.size() >= kMostSpaces) return error("too many memories");
       pass_.spaces.push_back(out.space);
@@ -201,7 +201,7 @@ class LloReader {
     constexpr std::string_view kEquals = " = ";
     size_t equals = text.find(kEquals);
     if (equals == std::string_view::npos)
-      return error(fmt::format("no instruction: '{}'", text.substr(0, 40)));
+      return error(fmt::format("not an instruction: '{}'", text.substr(0, 40)));
     ++pass_.count;
     std::string_view rest = text.substr(equals + kEquals.size());
     std::string_view opcode = rest.substr(0, rest.find(' '));

@@ -87,12 +87,12 @@ class ScheduleReader {
       TRY(read_line(lines_.content()));
     }
     if (lines_.is_in_comment()) return error("a comment does not end");
-    if (schedule_.bundles.empty()) return error("no bundles");
-    if (lines_.is_open()) return error("it ends before region 0 does");
+    if (schedule_.bundles.empty()) return error("the schedule has no bundles");
+    if (lines_.is_open()) return error("the schedule ends before region 0");
     for (const Branch& branch : branches_) {
       if (branch.address >= schedule_.bundles.size())
-        return error_at(branch.line,
-                        fmt::format("branch to bundle {:#x}, which is not there", branch.address));
+        return error_at(branch.line, fmt::format("branch to bundle {:#x}, which does not exist",
+                                                 branch.address));
     }
     schedule_.sources = lines_.sources();
     if (!schedule_.sources.empty()) schedule_.issue_sources.resize(schedule_.issues.size());
@@ -125,14 +125,14 @@ class ScheduleReader {
     size_t colon = line.substr(0, open).find(':');
     if (open == std::string_view::npos || colon == std::string_view::npos) return {};
     size_t close = line.rfind('}');
-    if (close == std::string_view::npos || close < open) return error("a bundle without its '}'");
+    if (close == std::string_view::npos || close < open) return error("a bundle has no '}'");
     std::string_view head = trimmed(line.substr(0, colon));
     auto address = parse_integer(head.substr(0, head.find(' ')));
-    if (!address) return error("a bundle without its address");
+    if (!address) return error("a bundle has no address");
     size_t index = schedule_.bundles.size();
     if (index >= kMostScheduleBundles) return error("too many bundles");
     if (*address != index)
-      return error(fmt::format("bundle {:#x} where {:#x} is due", *address, index));
+      return error(fmt::format("bundle {:#x}, expected {:#x}", *address, index));
     Bundle bundle;
     bundle.first = static_cast<uint32_t>(schedule_.instructions.size());
     bundle.first_issue = static_cast<uint32_t>(schedule_.issues.size());
@@ -158,7 +158,7 @@ class ScheduleReader {
     uint16_t source = lines_.source_of(text);
     size_t equals = text.find(" = ");
     if (equals == std::string_view::npos || !text.starts_with('%'))
-      return error(fmt::format("no instruction: '{}'", text.substr(0, 40)));
+      return error(fmt::format("not an instruction: '{}'", text.substr(0, 40)));
     std::string_view name = text.substr(1, equals - 1);
     std::string_view rest = trimmed(text.substr(equals + 3));
     size_t end = std::min(rest.find_first_of(" ("), rest.size());

@@ -35,13 +35,14 @@ class UtilisationReader {
   Result<Utilisation> read() {
     if (!text_.ends_with('\n')) {
       line_ = 1 + static_cast<uint64_t>(std::count(text_.begin(), text_.end(), '\n'));
-      return error("it ends within a line");
+      return error("the file ends within a line");
     }
-    if (next_line() != "== CAPACTIY:") return error("'== CAPACTIY:' was expected");
+    if (next_line() != "== CAPACTIY:") return error("expected '== CAPACTIY:'");
     out_.units = read_units(next_line());
-    if (out_.units.empty() || out_.units.size() > kMostUnits) return error("no names of units");
+    if (out_.units.empty() || out_.units.size() > kMostUnits)
+      return error("the names of units are missing");
     TRY(read_row(&UnitUse::capacity));
-    if (next_line() != "== UTILIZATION:") return error("'== UTILIZATION:' was expected");
+    if (next_line() != "== UTILIZATION:") return error("expected '== UTILIZATION:'");
     out_.line = line_ + 1;
     while (!text_.empty()) {
       TRY(read_row(&UnitUse::used));
@@ -69,11 +70,12 @@ class UtilisationReader {
     for (UnitUse& unit : out_.units) {
       row.remove_prefix(std::min(row.find_first_not_of(' '), row.size()));
       const auto number = take_number<uint64_t>(row);
-      if (!number || *number > kMostCount) return error(fmt::format("no number for {}", unit.unit));
+      if (!number || *number > kMostCount)
+        return error(fmt::format("the number for {} is missing", unit.unit));
       unit.*count += *number;
     }
     if (!trimmed(row).empty())
-      return error(fmt::format("more numbers than the {} units", out_.units.size()));
+      return error(fmt::format("more numbers than {} units", out_.units.size()));
     return {};
   }
 

@@ -85,7 +85,7 @@ Result<std::vector<ModuleMemory>> read_vmem_report(std::string_view page, const 
   if (data.empty()) return out;
   size_t end = data.find("};");
   json report = end == std::string_view::npos ? json() : json_or_null(data.substr(0, end + 1));
-  if (!report.is_object()) return bad_input(fmt::format("{}: its data does not end", name));
+  if (!report.is_object()) return bad_input(fmt::format("{}: the data does not end", name));
   try {
     const json modules = report.value("hlo_breakdowns", json::object());
     for (const auto& [module, memory] : modules.items()) {
@@ -100,7 +100,7 @@ Result<std::vector<ModuleMemory>> read_vmem_report(std::string_view page, const 
       out.push_back(std::move(one));
     }
   } catch (const json::exception& error) {
-    return bad_input(fmt::format("{}: its data is not of the known form: {}", name, error.what()));
+    return bad_input(fmt::format("{}: the data has an unknown form: {}", name, error.what()));
   }
   return out;
 }

@@ -95,8 +95,8 @@ Result<PastVariant> read_line(dom::element line) {
       out.rejection = std::move(rejection);
     }
   }
-  if (!has_id || out.round < 0) return external("no id or no round");
-  if (!has_parameters) return external("no parameters");
+  if (!has_id || out.round < 0) return external("the id or the round is missing");
+  if (!has_parameters) return external("the parameters are missing");
   return out;
 }
 

@@ -17,7 +17,7 @@ using nlohmann::json;
 
 Result<Sketched> read_line(const json& from) {
   Sketched out;
-  const Error bad = external("no sketches of a variant");
+  const Error bad = external("not the sketches of a variant");
   TRY_ASSIGN(auto origin, read_origin(from, "variant", "sketches.jsonl"));
   out.id = origin.id;
   out.round = origin.round;

@@ -285,7 +285,7 @@ Result<Sketch> read_sketch(const json& record) {
   Sketch out;
   out.frame = text_in(member(record, "frame"));
   const json& features = member(record, "features");
-  Error bad = external("no sketch of a program");
+  Error bad = external("not a sketch of a program");
   if (out.frame.empty() || !features.is_array() || features.size() > kMostFeatures) return bad;
   for (const json& from : features) {
     const std::string digits = text_in(from);

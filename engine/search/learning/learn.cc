@@ -450,7 +450,7 @@ Learnings learnings_in_round(Learnings by_person, int round, const std::string& 
 
 Result<LearnRule> learn_rule(const Selection& selection, const json& spec, double effect) {
   const json& kernel = member(spec, "name");
-  if (!kernel.is_string()) return external("no spec.json");
+  if (!kernel.is_string()) return external("not a spec.json");
   return LearnRule{effect,
                    selection.round,
                    kernel,

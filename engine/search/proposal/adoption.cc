@@ -88,7 +88,7 @@ Code block_of(const std::string& code, const Pieces& parent) {
   const bool has_start = code.find(kBlockStart) != std::string::npos;
   const bool has_end = code.find(kBlockEnd) != std::string::npos;
   if (has_start != has_end)
-    return refused("outside-block", "only one of the EVOLVE block's two markers is in the code");
+    return refused("outside-block", "the code has only one of the EVOLVE block's two markers");
   if (has_start) {
     auto pieces = pieces_of(code);
     if (!pieces) return refused("outside-block", pieces.error().message);
@@ -99,10 +99,9 @@ Code block_of(const std::string& code, const Pieces& parent) {
   outside.merge(bound_names(parent.tail));
   for (std::string_view name : bound_names(rest)) {
     if (outside.contains(name)) {
-      return refused("outside-block",
-                     fmt::format("the code has no markers, and binds '{}', which is outside of the "
-                                 "EVOLVE block",
-                                 name));
+      return refused("outside-block", fmt::format("the code has no markers, and defines '{}', "
+                                                  "which belongs outside of the EVOLVE block",
+                                                  name));
     }
   }
   return {std::move(rest), std::nullopt};
@@ -116,12 +115,13 @@ Result<Adoption> adopt(Code lines, const AdoptionContext& context) {
   if (bound_names(parent.block).contains(context.entry) &&
       !bound_names(lines.text).contains(context.entry))
     refuse("no-code", fmt::format("the code does not define '{}'", context.entry));
-  if (is_same_text(lines.text, parent.block)) refuse("unchanged", "the code is the parent's");
+  if (is_same_text(lines.text, parent.block))
+    refuse("unchanged", "the code equals the parent's code");
   std::string kernel = fmt::format("{}{}{}", parent.head, lines.text, parent.tail);
   if (!keeps_markers(kernel, parent))
-    refuse("outside-block", "the code has markers of an EVOLVE block of its own");
+    refuse("outside-block", "the code contains additional EVOLVE block markers");
   for (const std::string& other : context.others) {
-    if (is_same_text(kernel, other)) refuse("unchanged", "the code is that of another parent");
+    if (is_same_text(kernel, other)) refuse("unchanged", "the code equals another parent's code");
   }
   if (lines.problem) kernel = context.parent;
   return Adoption{std::move(kernel), std::move(lines.problem)};

@@ -149,8 +149,8 @@ Result<EvolveBlock> find_block(std::string_view source) {
     if (text.find(kBlockStart) != std::string_view::npos) start = line;
     if (text.find(kBlockEnd) != std::string_view::npos) end = line;
   }
-  if (!start) return bad_input(fmt::format("no EVOLVE block: no line has '{}'", kBlockStart));
-  if (!end) return bad_input(fmt::format("no EVOLVE block: no line has '{}'", kBlockEnd));
+  if (!start) return bad_input(fmt::format("no EVOLVE block: no line contains '{}'", kBlockStart));
+  if (!end) return bad_input(fmt::format("no EVOLVE block: no line contains '{}'", kBlockEnd));
   if (end->begin <= start->begin) return bad_input("the EVOLVE block ends before it starts");
   return EvolveBlock{std::min(start->end + 1, source.size()), end->begin};
 }

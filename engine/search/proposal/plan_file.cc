@@ -21,7 +21,7 @@ Result<PlanFile> read_plan_file(std::string_view text) {
   auto lines = take_heading(text, [&](std::string_view key, std::string_view value) -> Status {
     if (key != kApproved && key != kRejected)
       return bad_input(fmt::format("'{}': expected 'approved' or 'rejected' and a colon", key));
-    if (is_decided) return bad_input(fmt::format("'{}': it is decided above", key));
+    if (is_decided) return bad_input(fmt::format("'{}': the plan is already decided above", key));
     is_decided = true;
     out.is_approved = key == kApproved;
     out.note = one_line(value, kMostNoteBytes);
@@ -36,7 +36,7 @@ Result<PlanFile> read_plan_file(std::string_view text) {
   }
   out.plan = without_blanks(text);
   if (out.is_approved && out.plan.empty())
-    return bad_input(fmt::format("line {}: the plan that was approved is missing", *lines + 1));
+    return bad_input(fmt::format("line {}: the approved plan is missing", *lines + 1));
   return out;
 }
 

@@ -18,7 +18,7 @@ Result<std::vector<VariantId>> read_parents(std::string_view text) {
     const size_t comma = text.find(',');
     const std::string_view word = without_blanks(text.substr(0, comma));
     const auto id = VariantId::parse(word);
-    if (!id) return bad_input(fmt::format("parents: '{}' is no variant's id", word));
+    if (!id) return bad_input(fmt::format("parents: '{}' is not the id of a variant", word));
     out.push_back(*id);
     if (comma == std::string_view::npos) return out;
     text.remove_prefix(comma + 1);
@@ -64,10 +64,11 @@ std::string proposal_text(const ProposalFile& proposal) {
 std::optional<Problem> parents_problem(const std::vector<VariantId>& parents, VariantId first) {
   constexpr const char* kKind = "bad-parents";
   if (parents.size() > kMostParents)
-    return Problem{kKind, fmt::format("{} parents, allowed are {}", parents.size(), kMostParents)};
+    return Problem{kKind,
+                   fmt::format("{} parents, at most {} are allowed", parents.size(), kMostParents)};
   for (const VariantId id : parents) {
     if (id >= first)
-      return Problem{kKind, fmt::format("parent '{}': it is of no round before this one", id)};
+      return Problem{kKind, fmt::format("parent '{}': not a variant of an earlier round", id)};
   }
   return std::nullopt;
 }
@@ -76,7 +77,7 @@ Result<Adoption> adopt_proposal(const ProposalFile& proposal, std::string_view c
                                 const AdoptionContext& context) {
   if (proposal.passed) {
     const std::string& why = *proposal.passed;
-    return adopt({{}, Problem{"passed", why.empty() ? "nothing was proposed" : why}}, context);
+    return adopt({{}, Problem{"passed", why.empty() ? "no kernel was proposed" : why}}, context);
   }
   TRY_ASSIGN(auto parent, pieces_of(context.parent));
   auto checked = adopt(block_of(std::string(canonical), parent), context);

@@ -68,16 +68,16 @@ Estimate estimate(const Samples& samples) {
 // Returns why the samples allow no statistics; nullopt: they do.
 std::optional<std::string> flaw(const Samples& samples, const DecisionRule& rule) {
   if (samples.runs.size() < kFewestRuns) {
-    return fmt::format("{} runs, at least {} are needed", samples.runs.size(), kFewestRuns);
+    return fmt::format("{} runs, but at least {} are needed", samples.runs.size(), kFewestRuns);
   }
   for (const auto& blocks : samples.runs) {
-    if (blocks.empty()) return "a run without a block";
+    if (blocks.empty()) return "a run has no blocks";
     for (const Block& block : blocks) {
       for (double seconds :
            {block.anchor[0], block.anchor[1], block.candidate[0], block.candidate[1]}) {
         const bool is_possible = std::isfinite(seconds) && seconds > 0;
         if (!is_possible || seconds < rule.floor_seconds) {
-          return fmt::format("a sample of {:.3g} s is impossible: at least {:.3g} s", seconds,
+          return fmt::format("a sample of {:.3g} s is impossible: the minimum is {:.3g} s", seconds,
                              rule.floor_seconds);
         }
       }
@@ -104,7 +104,7 @@ Decision decision_of(const Estimate& estimate, const DecisionRule& rule) {
     out.comparison = Comparison::slower;
   } else if (half > std::log1p(rule.most_half_width)) {
     out.comparison = Comparison::unstable;
-    out.reason = fmt::format("known to {:.1f} % only", 100 * std::expm1(half));
+    out.reason = fmt::format("only known to {:.1f} %", 100 * std::expm1(half));
   }
   return out;
 }
@@ -136,19 +136,19 @@ std::optional<std::vector<Block>> read_blocks(const json& run) {
 Result<Samples> read_samples(const json& from, const std::string& record) {
   auto bad = [&](const std::string& what) { return external(fmt::format("{}: {}", record, what)); };
   if (!from.is_object() || from.value("format", json()) != "evolve-samples-2") {
-    return bad("no evolve-samples-2");
+    return bad("the format is not evolve-samples-2");
   }
   Samples out;
   for (const auto& [key, text] : {std::pair("device", &out.device), {"protocol", &out.protocol}}) {
     auto it = from.find(key);
-    if (it == from.end() || !it->is_string()) return bad(fmt::format("no {}", key));
+    if (it == from.end() || !it->is_string()) return bad(fmt::format("{} is missing", key));
     *text = it->get<std::string>();
   }
   auto runs = from.find("runs");
-  if (runs == from.end() || !runs->is_array()) return bad("no runs");
+  if (runs == from.end() || !runs->is_array()) return bad("the runs are missing");
   for (const json& run : *runs) {
     auto blocks = read_blocks(run);
-    if (!blocks) return bad("a run has not two times of each program for each block");
+    if (!blocks) return bad("a block does not have two times of each program");
     out.runs.push_back(*std::move(blocks));
   }
   return out;
@@ -195,11 +195,11 @@ Decision decide(const Samples& samples, const DecisionRule& rule) {
 Decision compare(const Samples& earlier, const Samples& later, const DecisionRule& rule) {
   if (earlier.device != later.device) {
     return not_comparable(
-        fmt::format("measured on '{}', and now on '{}'", earlier.device, later.device));
+        fmt::format("measured on '{}' before, and on '{}' now", earlier.device, later.device));
   }
   if (earlier.protocol != later.protocol) {
     return not_comparable(
-        fmt::format("measured by '{}', and now by '{}'", earlier.protocol, later.protocol));
+        fmt::format("measured by '{}' before, and by '{}' now", earlier.protocol, later.protocol));
   }
   for (const Samples* samples : {&earlier, &later}) {
     if (auto why = flaw(*samples, rule)) return not_comparable(*why);

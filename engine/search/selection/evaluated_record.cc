@@ -27,7 +27,7 @@ Status take_time(const json& record, const std::string& case_name, Evaluated& ou
       seconds.is_number() && seconds.get<double>() > 0 && std::isfinite(seconds.get<double>());
   if (!is_sound || !kind) {
     return bad_report(fmt::format("{} {} time.json", out.id, case_name),
-                      "no seconds above 0, or no kind");
+                      "the seconds or the kind is missing or invalid");
   }
   if (out.time_kind && out.time_kind != kind) {
     return bad_input(fmt::format("{} and {} times are never ranked together: '{}' has both",
@@ -47,14 +47,14 @@ Status take_time(const json& record, const std::string& case_name, Evaluated& ou
 
 Result<std::vector<CaseRecord>> read_cases(const json& spec) {
   const json& cases = member(spec, "cases");
-  if (!cases.is_array() || cases.empty()) return bad_report("spec.json", "no cases");
+  if (!cases.is_array() || cases.empty()) return bad_report("spec.json", "the cases are missing");
   std::vector<CaseRecord> out;
   for (const json& from : cases) {
     CaseRecord one;
     one.judged.name = text_at(from, "name");
     const json& weight = member(from, "weight");
     if (one.judged.name.empty() || !weight.is_number())
-      return bad_report("spec.json", "a case without a name or a weight");
+      return bad_report("spec.json", "a case has no name or no weight");
     one.weight = weight.get<double>();
     for (const json& step : member(spec, "excused")) {
       if (step.is_string()) one.excused.push_back(step.get<std::string>());
@@ -138,7 +138,7 @@ Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseReco
                        "the step was not reached, and none before it says why"};
       }
     } else {
-      return bad_report(fmt::format("{} {} {}", out.id, case_name, file), "no verdict");
+      return bad_report(fmt::format("{} {} {}", out.id, case_name, file), "the verdict is missing");
     }
   }
   // Only the programs of timed cases are compared.

@@ -19,11 +19,11 @@ Error bad_origin(const std::string& record, const std::string& what) {
 }
 
 Result<Point> read_point(const json& from, const std::string& record) {
-  if (!from.is_object()) return bad_origin(record, "no parameters");
+  if (!from.is_object()) return bad_origin(record, "the parameters are missing");
   Point point;
   for (const auto& [name, value] : from.items()) {
     if (!value.is_number_integer())
-      return bad_origin(record, fmt::format("'{}' is no whole number", name));
+      return bad_origin(record, fmt::format("'{}' is not a whole number", name));
     point[name] = value.get<int64_t>();
   }
   return point;
@@ -64,7 +64,7 @@ Result<Origin> read_origin(const json& from, const char* id_key, const std::stri
   Origin out;
   const auto id = VariantId::parse(text_at(from, id_key));
   const json& round = member(from, "round");
-  if (!id || !round.is_number_integer()) return bad_origin(record, "no id or no round");
+  if (!id || !round.is_number_integer()) return bad_origin(record, "the id or the round is missing");
   out.id = *id;
   out.round = round.get<int>();
   out.note = text_at(from, "note");

@@ -72,8 +72,8 @@ std::vector<Admission> race(const std::vector<Contender>& runners,
     Admission& admission = out[left[i]];
     admission.is_in = false;
     admission.reason = fmt::format(
-        "number {} of those left, and {} are measured again: {:.3f} of the "
-        "seed's time",
+        "rank {} of the remaining variants, but only {} are measured again: {:.3f} of the seed's "
+        "time",
         i + 1, finalists, std::exp(runners[left[i]].standing.mean));
   }
   return out;

@@ -23,10 +23,10 @@ Error bad_record(const std::string& record, const std::string& what) {
 
 Result<std::map<std::string, double>> read_times(const json& from, const std::string& record) {
   std::map<std::string, double> out;
-  if (!from.is_object()) return bad_record(record, "no times");
+  if (!from.is_object()) return bad_record(record, "the times are missing");
   for (const auto& [name, value] : from.items()) {
     if (!value.is_number())
-      return bad_record(record, fmt::format("the time of '{}' is no number", name));
+      return bad_record(record, fmt::format("the time of '{}' is not a number", name));
     out[name] = value.get<double>();
   }
   return out;
@@ -152,13 +152,13 @@ Result<ModelError> read_model(const json& from) {
                                    {"wrong", &out.wrong}}) {
     const json& value = member(from, key);
     if (!value.is_number_unsigned())
-      return bad_record("selection.json", fmt::format("model.{} is no count", key));
+      return bad_record("selection.json", fmt::format("model.{} is not a count", key));
     *count = value.get<size_t>();
   }
   for (const auto& [key, number] : {std::pair("offset", &out.offset), {"error", &out.error}}) {
     const json& value = member(from, key);
     if (!value.is_number())
-      return bad_record("selection.json", fmt::format("model.{} is no number", key));
+      return bad_record("selection.json", fmt::format("model.{} is not a number", key));
     *number = value.get<double>();
   }
   return out;
@@ -265,7 +265,7 @@ Status read_places(const json& selection, Selection& out) {
   for (const json& from : member(selection, "places")) {
     const int number = from.is_number_integer() ? from.get<int>() : 0;
     if (number < 1 || number > static_cast<int>(out.survivors.size()))
-      return bad_record("selection.json", "a place that is no survivor's");
+      return bad_record("selection.json", "a place does not belong to a survivor");
     out.places.push_back(number);
   }
   if (const json& made = member(selection, "lineages_made"); made.is_number_integer())
@@ -322,11 +322,11 @@ bool is_object_or_null(const json& value) {
 using Form = std::map<std::string, IsOf>;
 
 Status check_form(const json& value, const Form& form, const std::string& where) {
-  if (!value.is_object()) return bad_record("selection", where + " is no object");
+  if (!value.is_object()) return bad_record("selection", where + " is not an object");
   for (const auto& [name, is_of] : form) {
     auto it = value.find(name);
     if (it != value.end() && !is_of(*it))
-      return bad_record("selection", fmt::format("'{}' of {} is not of its form", name, where));
+      return bad_record("selection", fmt::format("'{}' of {} has the wrong type", name, where));
   }
   return {};
 }
@@ -338,7 +338,7 @@ Result<Selection> read_selection(const json& selection) {
   const json& round = member(selection, "round");
   const json& survivors = member(selection, "survivors");
   if (!round.is_number_integer() || !survivors.is_array())
-    return bad_record("selection.json", "no round or no survivors");
+    return bad_record("selection.json", "the round or the survivors are missing");
   out.round = round.get<int>();
   out.time_kind = parse_time_kind(text_at(selection, "time_kind"));
   if (const json& resolution = member(selection, "resolution"); resolution.is_number())

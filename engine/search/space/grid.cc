@@ -6,7 +6,7 @@ Result<Grid> Grid::make(std::vector<Axis> axes) {
   Grid grid;
   grid.strides_.resize(axes.size());
   for (size_t i = axes.size(); i-- > 0;) {
-    if (axes[i].count == 0) return bad_input("a parameter without values");
+    if (axes[i].count == 0) return bad_input("a parameter has no values");
     if (grid.size_ > kMostPoints / axes[i].count) return bad_input("more than 2^62 points");
     grid.strides_[i] = grid.size_;
     grid.size_ *= axes[i].count;

@@ -20,11 +20,11 @@ Result<Parameter> read_parameter(const json& from) {
   const json& name = member(from, "name");
   const json& values = member(from, "values");
   if (!name.is_string() || !values.is_array() || values.empty())
-    return bad_spec("a parameter without values");
+    return bad_spec("a parameter has no values");
   Parameter parameter;
   parameter.name = name.get<std::string>();
   for (const json& value : values) {
-    if (!value.is_number_integer()) return bad_spec("a value that is no whole number");
+    if (!value.is_number_integer()) return bad_spec("a value is not a whole number");
     parameter.values.push_back(value.get<int64_t>());
   }
   return parameter;
@@ -58,7 +58,8 @@ Result<Space> Space::make(std::vector<Parameter> parameters,
 Result<Space> Space::from_spec_json(const json& spec) {
   const json& list = member(spec, "parameters");
   const json& formulas = member(spec, "constraints");
-  if (!list.is_array() || !formulas.is_array()) return bad_spec("no parameters or no constraints");
+  if (!list.is_array() || !formulas.is_array())
+    return bad_spec("the parameters or the constraints are missing");
   std::vector<Parameter> parameters;
   for (const json& one : list) {
     TRY_ASSIGN(auto parameter, read_parameter(one));
@@ -66,7 +67,7 @@ Result<Space> Space::from_spec_json(const json& spec) {
   }
   std::vector<std::string> constraints;
   for (const json& formula : formulas) {
-    if (!formula.is_string()) return bad_spec("a constraint that is no text");
+    if (!formula.is_string()) return bad_spec("a constraint is not a text");
     constraints.push_back(formula.get<std::string>());
   }
   return make(std::move(parameters), constraints);
@@ -121,8 +122,7 @@ Result<bool> Space::allows(const Point& point) const {
   values.reserve(parameters_.size());
   for (const Parameter& parameter : parameters_) {
     auto it = point.find(parameter.name);
-    if (it == point.end())
-      return internal_error(fmt::format("a point without '{}'", parameter.name));
+    if (it == point.end()) return internal_error(fmt::format("a point lacks '{}'", parameter.name));
     values.push_back(it->second);
   }
   for (const Formula& constraint : constraints_) {

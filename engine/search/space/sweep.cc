@@ -173,7 +173,7 @@ bool explores(size_t ordinal, double share) {
 }
 
 Result<std::vector<Proposal>> propose(const SweepRequest& request) {
-  if (request.parents.empty()) return internal_error("a sweep without a parent");
+  if (request.parents.empty()) return internal_error("the sweep has no parent");
   for (const Parent& parent : request.parents) {
     for (const Parameter& parameter : request.space.parameters()) {
       if (!parent.point.contains(parameter.name)) {
@@ -182,7 +182,7 @@ Result<std::vector<Proposal>> propose(const SweepRequest& request) {
     }
   }
   for (const SweepPlace& place : request.places) {
-    if (place.parent >= request.parents.size()) return internal_error("a place without a parent");
+    if (place.parent >= request.parents.size()) return internal_error("a place has no parent");
   }
   return Sweep(request).propose();
 }

@@ -12,7 +12,7 @@ Result<std::string> sandboxed(const std::string& line, std::span<const std::stri
   std::string out = find_program("bwrap", environment);
   if (out.empty()) {
     Error error = external("sandbox: bwrap: not found in PATH");
-    error.hint = "install bubblewrap, or leave out `sandbox = 1`";
+    error.hint = "install bubblewrap, or remove `sandbox = 1`";
     return error;
   }
   namespace fs = std::filesystem;

@@ -81,7 +81,7 @@ std::variant<std::monostate, Worker::Response, Worker::Died> Worker::read() {
   auto message = json_or_null(out_.substr(0, end));
   out_.erase(0, end + 1);
   bool is_ours = message.is_object() && message.value("requestId", uint64_t{0}) == request_;
-  if (!is_ours) return Died{"it does not speak the worker protocol"};
+  if (!is_ours) return Died{"the program does not use the worker protocol"};
   request_ = 0;
   return Response{message.value("exitCode", 1), message.value("output", std::string())};
 }
