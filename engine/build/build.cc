@@ -514,9 +514,7 @@ class Build {
 
   // The ledger's column of reasons.
   static std::string joined_text(const std::vector<Reason>& reasons) {
-    std::string out;
-    for (const Reason& reason : reasons) out += (out.empty() ? "" : "; ") + text_of(reason);
-    return out;
+    return fmt::format("{}", fmt::join(texts_of(reasons), "; "));
   }
 
   Graph& graph_;
