@@ -1,6 +1,7 @@
 #include "engine/build/build.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
