@@ -20,7 +20,7 @@ class SyntheticRounds {
  public:
   SyntheticRounds(search::SelectionRule rule, int variants, uint64_t seed, uint64_t random_seed = 0)
       : rule_(std::move(rule)), random_seed_(random_seed), variants_(variants), random_(seed) {
-    seed_ = variant("v0000", 0, "");
+    seed_ = variant(VariantId(), 0, VariantId());
     seed_.rejection.reset();
     seed_.seconds = {{"big", 1.0}, {"wide", 1.0}};
   }
@@ -38,11 +38,11 @@ class SyntheticRounds {
     out.lineages_made = before_.lineages_made;
     for (int i = 0; i < variants_; ++i) {
       const auto place = static_cast<size_t>(i);
-      const std::string parent =
+      const VariantId parent =
           before_.places.empty()
               ? seed_.id
               : before_.survivors[static_cast<size_t>(before_.places[place] - 1)].variant.id;
-      out.variants.push_back(variant(fmt::format("v{:04}", ++made_), round_, parent));
+      out.variants.push_back(variant(VariantId(++made_), round_, parent));
     }
     return out;
   }
@@ -56,12 +56,12 @@ class SyntheticRounds {
   }
 
  private:
-  search::Evaluated variant(const std::string& id, int round, const std::string& parent) {
+  search::Evaluated variant(VariantId id, int round, VariantId parent) {
     search::Evaluated out;
     out.id = id;
     out.round = round;
     out.mutator = "sweep";
-    if (!parent.empty()) out.parents = {parent};
+    if (id != parent) out.parents = {parent};
     out.parameters = {{"BLOCK_M", static_cast<int64_t>(random_.below(1 << 20))}};
     out.note = fmt::format("BLOCK_M 512 -> {}", out.parameters.at("BLOCK_M"));
     out.source = fmt::format("{:064x}", random_.next());
@@ -79,7 +79,7 @@ class SyntheticRounds {
                        {}};
       return out;
     }
-    out.time_kind = "modelled";
+    out.time_kind = TimeKind::modelled;
     for (const char* name : {"big", "wide"})
       out.seconds[name] = search::rounded(0.5 + random_.unit() * (1.0 + 1.0 / (1 + round)));
     return out;
@@ -90,7 +90,7 @@ class SyntheticRounds {
   int variants_;
   search::Random random_;
   search::Evaluated seed_;
-  search::PreviousSelection before_;
+  search::Selection before_;
   int round_ = 0;
   int made_ = 0;
 };

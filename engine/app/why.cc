@@ -135,8 +135,7 @@ Result<json> Why::row_of(const Pending& one) {
               {"step", graph_.extension(one.edge, "step")},
               {"subject", graph_.extension(one.edge, "subject")},
               {"need", kNeeds.at(one.need)},
-              {"reasons", json::array()}};
-  for (const Reason& reason : one.reasons) row["reasons"].push_back(text_of(reason));
+              {"reasons", texts_of(one.reasons)}};
   if (one.need == Pending::Need::restore) {
     TRY_ASSIGN(auto origin, one.hit ? origin_of(one.hit->result) : Result<json>(json()));
     row["origin"] = std::move(origin);

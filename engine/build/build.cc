@@ -1,6 +1,7 @@
 #include "engine/build/build.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -514,9 +515,7 @@ class Build {
 
   // The ledger's column of reasons.
   static std::string joined_text(const std::vector<Reason>& reasons) {
-    std::string out;
-    for (const Reason& reason : reasons) out += (out.empty() ? "" : "; ") + text_of(reason);
-    return out;
+    return fmt::format("{}", fmt::join(texts_of(reasons), "; "));
   }
 
   Graph& graph_;

@@ -14,4 +14,11 @@ std::string text_of(const Reason& reason) {
   return reason.words;
 }
 
+std::vector<std::string> texts_of(const std::vector<Reason>& reasons) {
+  std::vector<std::string> out;
+  out.reserve(reasons.size());
+  for (const Reason& reason : reasons) out.push_back(text_of(reason));
+  return out;
+}
+
 }  // namespace evolve

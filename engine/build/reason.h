@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace evolve {
 
@@ -23,5 +24,6 @@ struct Reason {
 
 // "never built", "x is always new", "input 'x': a -> b".
 std::string text_of(const Reason& reason);
+std::vector<std::string> texts_of(const std::vector<Reason>& reasons);
 
 }  // namespace evolve

@@ -49,8 +49,8 @@ Spent run(const std::string& policy) {
     record = selected.dump(2);
     const auto written = Clock::now();
     past->insert(past->end(), own.begin(), own.end());
-    auto learn_rule = read_learn_rule(selected, {{"name", "matmul"}}, 0.05);
-    (void)write_learnings(learn(*past, {}, *learn_rule, Proposals::none).accepted);
+    auto rule_so_far = learn_rule(*selection, {{"name", "matmul"}}, 0.05);
+    (void)write_learnings(learn(*past, {}, *rule_so_far, Proposals::none).accepted);
     const auto end = Clock::now();
     out.reading += milliseconds(read - begin) / kRounds;
     out.choosing += milliseconds(chosen - read) / kRounds;

@@ -10,32 +10,32 @@ using namespace evolve::search;
 
 namespace {
 
-// Returns variants: "v1" is modelled at the first of these ratios to the seed's time, and so on.
-std::vector<Modelled> modelled(const std::vector<double>& ratios) {
-  std::vector<Modelled> out;
+using Ids = std::vector<evolve::VariantId>;
+
+// Returns variants: v0001 is modelled at the first of these ratios to the seed's time, and so on.
+std::vector<Contender> modelled(const std::vector<double>& ratios) {
+  std::vector<Contender> out;
   out.reserve(ratios.size());
   for (double ratio : ratios)
-    out.push_back({"v" + std::to_string(out.size() + 1), std::log(ratio)});
+    out.push_back({evolve::VariantId(static_cast<int>(out.size()) + 1), {std::log(ratio)}});
   return out;
 }
 
-std::vector<std::string> ruled_out(const std::vector<CutEntry>& entries) {
-  std::vector<std::string> out;
-  for (const CutEntry& entry : entries) {
+Ids ruled_out(const std::vector<Admission>& entries) {
+  Ids out;
+  for (const Admission& entry : entries) {
     if (!entry.reason.empty()) out.push_back(entry.id);
   }
   return out;
 }
-
-using Ids = std::vector<std::string>;
 
 const double fifth = std::log1p(0.2);
 
 }  // namespace
 
 TEST_CASE("ruled out is who is modelled slower than the best by more than the margin") {
-  const auto entries = cut(modelled({0.5, 0.599, 0.601, 0.9}), {{"s", 0}}, 1, fifth, 0);
-  CHECK(ruled_out(entries) == Ids{"v3", "v4"});
+  const auto entries = cut(modelled({0.5, 0.599, 0.601, 0.9}), {{}}, 1, fifth, 0);
+  CHECK(ruled_out(entries) == Ids{"v0003", "v0004"});
   CHECK(entries[2].reason ==
         "modelled 0.601 of the seed's time, more than 20 % slower than the best");
   CHECK(entries[0].is_in);
@@ -44,21 +44,22 @@ TEST_CASE("ruled out is who is modelled slower than the best by more than the ma
 
 TEST_CASE("as many set the pace as survive, those of the rounds before among them") {
   const auto variants = modelled({0.5, 0.7, 0.8, 0.9});
-  CHECK(ruled_out(cut(variants, {{"s", 0}}, 2, fifth, 0)) == Ids{"v4"});
-  CHECK(ruled_out(cut(variants, {{"l", std::log(0.4)}}, 2, fifth, 0)) == Ids{"v2", "v3", "v4"});
+  CHECK(ruled_out(cut(variants, {{}}, 2, fifth, 0)) == Ids{"v0004"});
+  CHECK(ruled_out(cut(variants, {{"v0009", {std::log(0.4)}}}, 2, fifth, 0)) ==
+        Ids{"v0002", "v0003", "v0004"});
   // There are fewer variants than may survive.
-  CHECK(ruled_out(cut(variants, {{"s", 0}}, 6, fifth, 0)).empty());
+  CHECK(ruled_out(cut(variants, {{}}, 6, fifth, 0)).empty());
   CHECK(ruled_out(cut(variants, {}, 5, fifth, 0)).empty());
-  CHECK(cut({}, {{"s", 0}}, 1, fifth, 0).empty());
+  CHECK(cut({}, {{}}, 1, fifth, 0).empty());
 }
 
 TEST_CASE(
     "one of those that are ruled out is measured all the same, any of them, and the same again") {
   const auto variants = modelled({0.5, 0.9, 0.9, 0.9});
-  std::set<std::string> drawn;
+  std::set<evolve::VariantId> drawn;
   for (uint64_t draw = 0; draw < 50; ++draw) {
-    const auto entries = cut(variants, {{"s", 0}}, 1, fifth, draw),
-               again = cut(variants, {{"s", 0}}, 1, fifth, draw);
+    const auto entries = cut(variants, {{}}, 1, fifth, draw),
+               again = cut(variants, {{}}, 1, fifth, draw);
     size_t count = 0;
     for (size_t i = 0; i < entries.size(); ++i) {
       CHECK(entries[i].is_spot_check == again[i].is_spot_check);
@@ -70,7 +71,7 @@ TEST_CASE(
     }
     CHECK(count == 1);
   }
-  CHECK(drawn == std::set<std::string>{"v2", "v3", "v4"});
+  CHECK(drawn == std::set<evolve::VariantId>{"v0002", "v0003", "v0004"});
 }
 
 TEST_CASE("a model that was seen to err rules out less") {

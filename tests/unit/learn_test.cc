@@ -7,20 +7,22 @@
 #include <catch2/catch.hpp>
 
 using namespace evolve::search;
+using evolve::TimeKind;
+using evolve::VariantId;
 
 namespace {
 
-PastVariant variant(int number, const std::string& parent, const std::string& note) {
+PastVariant variant(int number, VariantId parent, const std::string& note) {
   PastVariant out;
-  out.id = fmt::format("v{:04}", number);
+  out.id = VariantId(number);
   out.round = number == 0 ? 0 : 1;
   out.mutator = "sweep";
-  if (!parent.empty()) out.parents = {parent};
+  if (number > 0) out.parents = {parent};
   out.note = note;
   return out;
 }
 
-PastVariant scored(int number, const std::string& parent, const std::string& note, double score) {
+PastVariant scored(int number, VariantId parent, const std::string& note, double score) {
   PastVariant out = variant(number, parent, note);
   out.score = score;
   return out;
@@ -34,14 +36,14 @@ PastVariant rejected(int number, const std::string& note, const std::string& ste
 }
 
 LearnRule rule() {
-  return {0.05, 1, "matmul", "modelled", 0.03, true};
+  return {0.05, 1, "matmul", TimeKind::modelled, 0.03, true};
 }
 
-const PastVariant seed = scored(0, "", "the seed", 1.0);
+const PastVariant seed = scored(0, "v0000", "the seed", 1.0);
 
 std::vector<std::string> evidence_of(const Learning& learning) {
   std::vector<std::string> out;
-  for (const Evidence& one : learning.evidence) out.push_back(one.variant);
+  for (const Evidence& one : learning.evidence) out.push_back(one.variant.text());
   return out;
 }
 
@@ -81,7 +83,7 @@ TEST_CASE("a measured gain counts only beyond its interval", "[learn]") {
   PastVariant sharp = scored(2, "v0000", "deep", 1.2);
   sharp.half_width = 0.01;
   LearnRule measured = rule();
-  measured.time_kind = "measured";
+  measured.time_kind = TimeKind::measured;
   measured.resolution = 0.01;
   const Lessons lessons = learn({seed, loose, sharp}, {}, measured);
   REQUIRE(lessons.accepted.entries.size() == 1);
@@ -107,9 +109,10 @@ TEST_CASE("a rejection teaches once, whatever its numbers", "[learn]") {
 TEST_CASE("what models write is proposed with what became of it, and accepted with a gain",
           "[learn]") {
   PastVariant fast = scored(1, "v0000", "rewrite by m: wide", 1.5);
-  fast.exchange = {{"model", "m"}, {"learnings", {"Wide blocks save steps."}}};
+  fast.exchange = ExchangeSummary{"m", "rewrite", 0, 0, {"Wide blocks save steps."}};
   PastVariant slow = scored(2, "v0000", "rewrite by m: deep", 0.5);
-  slow.exchange = {{"model", "m"}, {"learnings", {"Deep blocks help", "wide blocks save `steps`"}}};
+  slow.exchange =
+      ExchangeSummary{"m", "rewrite", 0, 0, {"Deep blocks help", "wide blocks save `steps`"}};
   const Lessons lessons = learn({seed, fast, slow}, {}, rule());
   REQUIRE(lessons.accepted.entries.size() == 1);
   CHECK(lessons.accepted.entries[0].title == "Wide blocks save steps.");

@@ -5,12 +5,15 @@
 #include <catch2/catch.hpp>
 
 using namespace evolve::search;
+using evolve::VariantId;
 
 namespace {
 
+using Ids = std::vector<VariantId>;
+
 // A variant whose program has the features `from` to `from` + 99. Two variants whose `from` differ
 // by `n` have a distance of 2 n / (100 + n).
-Sketched at(const std::string& id, uint64_t from) {
+Sketched at(VariantId id, uint64_t from) {
   Sketched out = {id, 1, {{"BLOCK", 128}}, "program " + std::to_string(from), {}};
   Sketch& sketch = out.sketches["big"];
   sketch.frame = "frame";
@@ -18,21 +21,21 @@ Sketched at(const std::string& id, uint64_t from) {
   return out;
 }
 
-std::vector<std::string> ids(const std::vector<Sketched>& all) {
-  std::vector<std::string> out;
+Ids ids(const std::vector<Sketched>& all) {
+  Ids out;
   for (const Sketched& one : all) out.push_back(one.id);
   return out;
 }
 
-std::vector<std::string> near(const std::vector<NoveltyEntry>& entries) {
-  std::vector<std::string> out;
+Ids near(const std::vector<NoveltyEntry>& entries) {
+  Ids out;
   for (const NoveltyEntry& entry : entries) {
     if (entry.is_near) out.push_back(entry.id);
   }
   return out;
 }
 
-PastVariant past(const std::string& id, const std::string& program, const std::string& kind) {
+PastVariant past(VariantId id, const std::string& program, const std::string& kind) {
   PastVariant out;
   out.id = id;
   out.program = program;
@@ -40,75 +43,80 @@ PastVariant past(const std::string& id, const std::string& program, const std::s
   return out;
 }
 
-using Ids = std::vector<std::string>;
-
 }  // namespace
 
 TEST_CASE("who is nearer than the rule to an earlier one is turned down, and not who is as far") {
-  std::vector<Sketched> earlier = {at("v0", 0)};
-  const double least = distance(at("", 0), at("", 5));
+  std::vector<Sketched> earlier = {at("v0000", 0)};
+  const double least = distance(at("v0000", 0), at("v0000", 5));
   CHECK(least == Approx(10.0 / 105));
-  const auto entries = near_duplicates({at("v1", 4), at("v2", 1005), at("v3", 1009), at("v4", 5)},
-                                       least, {}, earlier);
-  CHECK(near(entries) == Ids{"v1"});
-  CHECK(entries[0].nearest == "v0");
+  const auto entries = near_duplicates(
+      {at("v0001", 4), at("v0002", 1005), at("v0003", 1009), at("v0004", 5)}, least, {}, earlier);
+  CHECK(near(entries) == Ids{"v0001"});
+  CHECK(entries[0].nearest == VariantId("v0000"));
   CHECK(*entries[0].distance == Approx(8.0 / 104));
   CHECK_FALSE(entries[1].distance);
-  CHECK(ids(earlier) == Ids{"v0", "v2", "v3", "v4"});
+  CHECK(ids(earlier) == Ids{"v0000", "v0002", "v0003", "v0004"});
 }
 
 TEST_CASE("a chain of small steps goes on from where the last one counted") {
-  std::vector<Sketched> earlier = {at("v0", 0)};
-  CHECK(near(near_duplicates({at("v1", 4), at("v2", 8)}, 10.0 / 105, {}, earlier)) == Ids{"v1"});
-  const History history = {past("v1", "program 4", kNearDuplicate), past("v2", "program 8", "")};
-  const auto entries = near_duplicates({at("v3", 12)}, 10.0 / 105, history, earlier);
-  CHECK(near(entries) == Ids{"v3"});
-  CHECK(entries[0].nearest == "v2");
+  std::vector<Sketched> earlier = {at("v0000", 0)};
+  CHECK(near(near_duplicates({at("v0001", 4), at("v0002", 8)}, 10.0 / 105, {}, earlier)) ==
+        Ids{"v0001"});
+  const History history = {past("v0001", "program 4", kNearDuplicate),
+                           past("v0002", "program 8", "")};
+  const auto entries = near_duplicates({at("v0003", 12)}, 10.0 / 105, history, earlier);
+  CHECK(near(entries) == Ids{"v0003"});
+  CHECK(entries[0].nearest == VariantId("v0002"));
 }
 
 TEST_CASE("neighbours in one round are both judged, and only the one that passed counts later") {
-  std::vector<Sketched> earlier = {at("v0", 0)};
+  std::vector<Sketched> earlier = {at("v0000", 0)};
   // Nobody knows yet which of the two is right. The same program costs nothing.
   auto entries =
-      near_duplicates({at("v1", 1000), at("v2", 1001), at("v3", 1001)}, 0.1, {}, earlier);
+      near_duplicates({at("v0001", 1000), at("v0002", 1001), at("v0003", 1001)}, 0.1, {}, earlier);
   CHECK(near(entries).empty());
   CHECK(entries[2].is_known);
-  CHECK(ids(earlier) == Ids{"v0", "v1", "v2"});
-  const History history = {past("v0", "program 0", ""), past("v1", "program 1000", "incorrect"),
-                           past("v2", "program 1001", "")};
-  entries = near_duplicates({at("v4", 1002)}, 0.1, history, earlier);
-  CHECK(near(entries) == Ids{"v4"});
-  CHECK(entries[0].nearest == "v2");
-  CHECK(ids(earlier) == Ids{"v0", "v2"});
+  CHECK(ids(earlier) == Ids{"v0000", "v0001", "v0002"});
+  const History history = {past("v0000", "program 0", ""),
+                           past("v0001", "program 1000", "incorrect"),
+                           past("v0002", "program 1001", "")};
+  entries = near_duplicates({at("v0004", 1002)}, 0.1, history, earlier);
+  CHECK(near(entries) == Ids{"v0004"});
+  CHECK(entries[0].nearest == VariantId("v0002"));
+  CHECK(ids(earlier) == Ids{"v0000", "v0002"});
 }
 
 TEST_CASE("what is known as a whole costs nothing, and is no near-duplicate") {
-  std::vector<Sketched> earlier = {at("v0", 0)};
-  auto entries = near_duplicates({at("v1", 0), at("v2", 4), at("v3", 4)}, 0.1, {}, earlier);
+  std::vector<Sketched> earlier = {at("v0000", 0)};
+  auto entries =
+      near_duplicates({at("v0001", 0), at("v0002", 4), at("v0003", 4)}, 0.1, {}, earlier);
   CHECK(entries[0].is_known);
-  CHECK(near(entries) == Ids{"v2", "v3"});
-  CHECK(ids(earlier) == Ids{"v0"});
+  CHECK(near(entries) == Ids{"v0002", "v0003"});
+  CHECK(ids(earlier) == Ids{"v0000"});
   // In a later round, a variant that was rejected as near is not known; the others are.
-  const History history = {past("v0", "program 0", ""), past("v2", "program 4", kNearDuplicate),
-                           past("v4", "program 3", "incorrect")};
-  entries = near_duplicates({at("v5", 4), at("v6", 3)}, 0.1, history, earlier);
-  CHECK(near(entries) == Ids{"v5"});
+  const History history = {past("v0000", "program 0", ""),
+                           past("v0002", "program 4", kNearDuplicate),
+                           past("v0004", "program 3", "incorrect")};
+  entries = near_duplicates({at("v0005", 4), at("v0006", 3)}, 0.1, history, earlier);
+  CHECK(near(entries) == Ids{"v0005"});
   CHECK(entries[1].is_known);
 }
 
 TEST_CASE("a small change may mend what was turned down") {
-  std::vector<Sketched> earlier = {at("v0", 0), at("v1", 1000)};
-  const History history = {past("v0", "program 0", ""), past("v1", "program 1000", "incorrect")};
-  CHECK(near(near_duplicates({at("v2", 1001), at("v3", 1)}, 0.1, history, earlier)) == Ids{"v3"});
-  CHECK(ids(earlier) == Ids{"v0", "v2"});
+  std::vector<Sketched> earlier = {at("v0000", 0), at("v0001", 1000)};
+  const History history = {past("v0000", "program 0", ""),
+                           past("v0001", "program 1000", "incorrect")};
+  CHECK(near(near_duplicates({at("v0002", 1001), at("v0003", 1)}, 0.1, history, earlier)) ==
+        Ids{"v0003"});
+  CHECK(ids(earlier) == Ids{"v0000", "v0002"});
 }
 
 TEST_CASE("the distance is that of the case in which they differ most, and points are far apart") {
-  Sketched one = at("v1", 0), other = at("v2", 1);
+  Sketched one = at("v0001", 0), other = at("v0002", 1);
   CHECK(distance(one, other) == Approx(2.0 / 101));
-  one.sketches["small"] = at("", 0).sketches["big"];
+  one.sketches["small"] = at("v0000", 0).sketches["big"];
   CHECK(distance(one, other) == 1);
-  other.sketches["small"] = at("", 50).sketches["big"];
+  other.sketches["small"] = at("v0000", 50).sketches["big"];
   CHECK(distance(one, other) == Approx(100.0 / 150));
   CHECK(distance(one, one) == 0);
   other = one;

@@ -10,29 +10,29 @@
 #include "tests/synthetic_rounds.h"
 
 using namespace evolve::search;
+using evolve::TimeKind;
+using evolve::VariantId;
 using nlohmann::json;
 
 namespace {
 
-Evaluated timed(const std::string& id, int round, double a, double b,
-                const std::string& parent = "v0000") {
+Evaluated timed(VariantId id, int round, double a, double b, VariantId parent = "v0000") {
   Evaluated out;
   out.id = id;
   out.round = round;
   out.parents = {parent};
-  out.parameters = {{"P", std::stoi(id.substr(1))}};
-  out.time_kind = "modelled";
+  out.parameters = {{"P", id.number()}};
+  out.time_kind = TimeKind::modelled;
   out.seconds = {{"a", a}, {"b", b}};
   return out;
 }
 
 // Returns a variant that is equally fast in both cases.
-Evaluated even(const std::string& id, int round, double seconds,
-               const std::string& parent = "v0000") {
+Evaluated even(VariantId id, int round, double seconds, VariantId parent = "v0000") {
   return timed(id, round, seconds, seconds, parent);
 }
 
-Evaluated in_cell(const std::string& id, double seconds, const std::string& cell) {
+Evaluated in_cell(VariantId id, double seconds, const std::string& cell) {
   Evaluated out = even(id, 1, seconds);
   out.cell = cell;
   return out;
@@ -77,7 +77,7 @@ std::vector<std::string> survivors(const Selection& selection) {
   for (const Survivor& one : selection.survivors) {
     std::string text = one.name.empty() ? "" : one.name + " ";
     if (one.island > 0) text = std::to_string(one.island) + " ";
-    out.push_back(text + one.variant.id);
+    out.push_back(text + one.variant.id.text());
   }
   return out;
 }
@@ -118,10 +118,10 @@ TEST_CASE("lineages: founders are the first round's best, and children carry the
       campaign.round({even("v0004", 2, 0.6, "v0002"), even("v0005", 2, 0.4, "v0001")});
   CHECK(survivors(second) == Texts{"L2 v0005", "L1 v0002"});
   CHECK(second.survivors[0].stagnant_rounds == 0);
-  CHECK(second.survivors[0].path == Texts{"v0001", "v0005"});
+  CHECK(second.survivors[0].path == std::vector<VariantId>{"v0001", "v0005"});
   CHECK(second.survivors[0].reason == "L2 from 'v0001': 0.8333 -> 2.5");
   CHECK(second.survivors[1].stagnant_rounds == 1);
-  CHECK(second.survivors[1].path == Texts{"v0002"});
+  CHECK(second.survivors[1].path == std::vector<VariantId>{"v0002"});
   // A lineage without a child is stagnant for another round.
   const Selection& third = campaign.round({even("v0006", 3, 0.3, "v0005")});
   CHECK(third.survivors[1].stagnant_rounds == 2);
@@ -191,8 +191,8 @@ TEST_CASE("every place comes to every survivor, from round to round") {
     two.islands = 2;
     Campaign campaign(two);
     const auto variants = [](int round) {
-      return std::vector<Evaluated>{timed(fmt::format("v{:04}", 2 * round - 1), round, 0.4, 0.9),
-                                    timed(fmt::format("v{:04}", 2 * round), round, 0.9, 0.5)};
+      return std::vector<Evaluated>{timed(VariantId(2 * round - 1), round, 0.4, 0.9),
+                                    timed(VariantId(2 * round), round, 0.9, 0.5)};
     };
     const Places first = campaign.round(variants(1)).places;
     REQUIRE(first.size() == 2);

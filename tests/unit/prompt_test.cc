@@ -60,8 +60,7 @@ PromptRequest request_of() {
   return out;
 }
 
-search::PastVariant past_of(const std::string& id, const std::string& parent,
-                            const std::string& note) {
+search::PastVariant past_of(VariantId id, VariantId parent, const std::string& note) {
   search::PastVariant out;
   out.id = id;
   out.round = 1;
@@ -70,7 +69,7 @@ search::PastVariant past_of(const std::string& id, const std::string& parent,
   return out;
 }
 
-search::Survivor survivor_of(const std::string& id, double score, const std::string& note) {
+search::Survivor survivor_of(VariantId id, double score, const std::string& note) {
   search::Survivor out;
   out.variant.id = id;
   out.variant.note = note;
@@ -82,8 +81,7 @@ search::Survivor survivor_of(const std::string& id, double score, const std::str
 History history_of(int tried) {
   search::History past;
   for (int i = 1; i <= tried; ++i) {
-    past.push_back(
-        past_of(fmt::format("v{:04}", i), fmt::format("v{:04}", i - 1), fmt::format("note-{}", i)));
+    past.push_back(past_of(VariantId(i), VariantId(i - 1), fmt::format("note-{}", i)));
     past.back().score = 1.0 + 0.01 * i;
   }
   past.push_back(past_of("v9000", "v8000", "other"));
@@ -330,10 +328,10 @@ TEST_CASE("evidence is put into words") {
 }
 
 TEST_CASE("what a campaign spent is what its history says of exchanges") {
-  search::History past = {past_of("v0000", "", "the seed"), past_of("v0001", "v0000", "one"),
+  search::History past = {past_of("v0000", "v0000", "the seed"), past_of("v0001", "v0000", "one"),
                           past_of("v0002", "v0000", "two")};
-  past[1].exchange = {{"model", "m"}, {"cost_usd", 0.25}, {"tokens", 100}};
-  past[2].exchange = {{"model", "n"}, {"cost_usd", 0.5}, {"tokens", 30}};
+  past[1].exchange = search::ExchangeSummary{"m", "rewrite", 0.25, 100, {}};
+  past[2].exchange = search::ExchangeSummary{"n", "rewrite", 0.5, 30, {}};
   past[1].score = 1.25;
   const History history = llm::history_of(past, {survivor_of("v0001", 1.5, "one")});
   CHECK(history.cost_usd() == 0.75);
@@ -356,8 +354,9 @@ TEST_CASE("of the best others the sources are shown, too") {
 }
 
 TEST_CASE("a lineage that goes in a circle ends") {
-  const History history = llm::history_of({past_of("a", "b", ""), past_of("b", "a", "")}, {});
-  CHECK(history.lineage("a").size() == 2);
+  const History history =
+      llm::history_of({past_of("v0001", "v0002", ""), past_of("v0002", "v0001", "")}, {});
+  CHECK(history.lineage("v0001").size() == 2);
 }
 
 TEST_CASE("a configuration says what is wrong in it, and where") {

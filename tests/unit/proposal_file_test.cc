@@ -34,7 +34,7 @@ TEST_CASE("the lines above a proposal are read, and written again", "[proposal]"
       "# evolve: parents: v0003,v0012\n# evolve:note:  the sums\tin scratch \nimport jax\n"
       "# evolve: note: not at the top\n");
   REQUIRE(read);
-  CHECK(read->parents == std::vector<std::string>{"v0003", "v0012"});
+  CHECK(read->parents == std::vector<VariantId>{"v0003", "v0012"});
   CHECK(read->note == "the sums in scratch");
   CHECK(!read->passed);
   CHECK(read->lines_above == 2);
@@ -58,6 +58,7 @@ TEST_CASE("another line above a proposal is told with its number", "[proposal]")
        {std::pair("# evolve: note: x\n# evolve: nota: y\n",
                   "line 2: 'nota': expected 'parents', 'note' or 'pass' and a colon"),
         {"# evolve: parents: v0003, best\n", "line 1: parents: 'best' is not the id of a variant"},
+        {"# evolve: parents: v00001\n", "line 1: parents: 'v00001' is no variant's id"},
         {"# evolve: parents:\n", "line 1: parents: '' is not the id of a variant"}}) {
     auto read = read_proposal_file(text);
     REQUIRE(!read);
@@ -104,19 +105,19 @@ TEST_CASE("what is no kernel of one's own has its parent's, and says why", "[pro
 
 TEST_CASE("the parents of a proposal are older than it", "[proposal]") {
   // The first variant of the second round, with four variants per round.
-  constexpr int kFirst = 5;
-  auto kind_of = [](const std::vector<std::string>& parents) {
+  constexpr VariantId kFirst(5);
+  auto kind_of = [](const std::vector<VariantId>& parents) {
     auto problem = parents_problem(parents, kFirst);
     return problem ? problem->kind + ": " + problem->reason : "";
   };
   CHECK(kind_of({}).empty());
   CHECK(kind_of({"v0000", "v0004"}).empty());
-  CHECK(kind_of(std::vector<std::string>(8, "v0001")).empty());
-  CHECK(kind_of(std::vector<std::string>(9, "v0001")) ==
+  CHECK(kind_of(std::vector<VariantId>(8, "v0001")).empty());
+  CHECK(kind_of(std::vector<VariantId>(9, "v0001")) ==
         "bad-parents: 9 parents, at most 8 are allowed");
-  for (const char* id : {"v0005", "v0006", "v0009", "v99999999"}) {
+  for (const int number : {5, 6, 9, 99'999'999}) {
+    const VariantId id(number);
     CHECK(kind_of({"v0001", id}) ==
           fmt::format("bad-parents: parent '{}': not a variant of an earlier round", id));
   }
-  CHECK(kind_of({"v00001"}) == "bad-parents: parent 'v00001': no such variant");
 }

@@ -8,60 +8,61 @@ using namespace evolve::search;
 
 namespace {
 
-Runner runner(const std::string& id, double ratio, double half_width) {
+using Ids = std::vector<evolve::VariantId>;
+
+Contender runner(evolve::VariantId id, double ratio, double half_width) {
   return {id, {std::log(ratio), half_width}};
 }
 
-std::vector<std::string> who_is_in(const std::vector<RaceEntry>& entries) {
-  std::vector<std::string> out;
-  for (const RaceEntry& entry : entries) {
+Ids who_is_in(const std::vector<Admission>& entries) {
+  Ids out;
+  for (const Admission& entry : entries) {
     CHECK(entry.is_in == entry.reason.empty());
     if (entry.is_in) out.push_back(entry.id);
   }
   return out;
 }
 
-using Ids = std::vector<std::string>;
-
 }  // namespace
 
 TEST_CASE("who is clearly slower than the best is out, who may be among them stays") {
-  const std::vector<Runner> runners = {runner("a", 0.9, 0.02), runner("b", 0.8, 0.02),
-                                       runner("c", 0.83, 0.02), runner("d", 0.82, 0.001)};
+  const std::vector<Contender> runners = {runner("v0001", 0.9, 0.02), runner("v0002", 0.8, 0.02),
+                                          runner("v0003", 0.83, 0.02),
+                                          runner("v0004", 0.82, 0.001)};
   const auto entries = race(runners, {{}}, 1, 4);
-  CHECK(who_is_in(entries) == Ids{"b", "c"});
+  CHECK(who_is_in(entries) == Ids{"v0002", "v0003"});
   CHECK(entries[0].reason == "clearly slower than the best: 0.900 of the seed's time");
-  CHECK(who_is_in(race(runners, {{}}, 2, 4)) == Ids{"b", "c", "d"});
+  CHECK(who_is_in(race(runners, {{}}, 2, 4)) == Ids{"v0002", "v0003", "v0004"});
 }
 
 TEST_CASE("who survives anyway sets the pace, too") {
-  const std::vector<Runner> runners = {runner("a", 0.97, 0.01), runner("b", 1.1, 0.02)};
-  CHECK(who_is_in(race(runners, {{}}, 1, 4)) == Ids{"a"});
-  CHECK(who_is_in(race(runners, {{"l", {std::log(0.5), 0.01}}}, 1, 4)).empty());
-  CHECK(who_is_in(race(runners, {{"l", {std::log(0.5), 0.01}}}, 2, 4)) == Ids{"a"});
+  const std::vector<Contender> runners = {runner("v0001", 0.97, 0.01), runner("v0002", 1.1, 0.02)};
+  CHECK(who_is_in(race(runners, {{}}, 1, 4)) == Ids{"v0001"});
+  CHECK(who_is_in(race(runners, {{"v0009", {std::log(0.5), 0.01}}}, 1, 4)).empty());
+  CHECK(who_is_in(race(runners, {{"v0009", {std::log(0.5), 0.01}}}, 2, 4)) == Ids{"v0001"});
   // There are fewer runners than may survive, so nobody is too many.
-  CHECK(who_is_in(race(runners, {{}}, 4, 4)) == Ids{"a", "b"});
+  CHECK(who_is_in(race(runners, {{}}, 4, 4)) == Ids{"v0001", "v0002"});
 }
 
 TEST_CASE("of twins one sets the pace, for no more of them survives") {
-  std::vector<Runner> runners = {runner("a", 0.5, 0.01), runner("b", 0.5, 0.01),
-                                 runner("c", 0.8, 0.01), runner("d", 0.9, 0.01)};
-  CHECK(who_is_in(race(runners, {{}}, 2, 4)) == Ids{"a", "b"});
+  std::vector<Contender> runners = {runner("v0001", 0.5, 0.01), runner("v0002", 0.5, 0.01),
+                                    runner("v0003", 0.8, 0.01), runner("v0004", 0.9, 0.01)};
+  CHECK(who_is_in(race(runners, {{}}, 2, 4)) == Ids{"v0001", "v0002"});
   runners[0].programs = runners[1].programs = {{"one", "p"}};
   runners[2].programs = {{"one", "q"}};
-  CHECK(who_is_in(race(runners, {{}}, 2, 4)) == Ids{"a", "b", "c"});
+  CHECK(who_is_in(race(runners, {{}}, 2, 4)) == Ids{"v0001", "v0002", "v0003"});
   // One of the twins may have survived before.
   runners.erase(runners.begin());
-  CHECK(who_is_in(race(runners, {{"a", {std::log(0.5), 0.01}, {{"one", "p"}}}}, 2, 4)) ==
-        Ids{"b", "c"});
+  CHECK(who_is_in(race(runners, {{"v0001", {std::log(0.5), 0.01}, {{"one", "p"}}}}, 2, 4)) ==
+        Ids{"v0002", "v0003"});
 }
 
 TEST_CASE("of those that are left, the best are measured again, and no more than asked for") {
-  std::vector<Runner> runners;
+  std::vector<Contender> runners;
   runners.reserve(6);
-  for (int i = 0; i < 6; ++i) runners.push_back(runner(std::to_string(i), 0.9 - 0.01 * i, 0.1));
+  for (int i = 0; i < 6; ++i) runners.push_back(runner(evolve::VariantId(i), 0.9 - 0.01 * i, 0.1));
   const auto entries = race(runners, {{}}, 1, 3);
-  CHECK(who_is_in(entries) == Ids{"3", "4", "5"});
+  CHECK(who_is_in(entries) == Ids{"v0003", "v0004", "v0005"});
   CHECK(
       entries[2].reason ==
       "rank 4 of the remaining variants, but only 3 are measured again: 0.880 of the seed's time");

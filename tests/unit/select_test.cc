@@ -1,30 +1,35 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "engine/search/selection/evaluated_record.h"
 #include "engine/search/selection/selection.h"
 #include "engine/search/selection/selection_record.h"
 
 using namespace evolve::search;
+using evolve::TimeKind;
+using evolve::VariantId;
 using nlohmann::json;
 
 namespace {
 
+using Ids = std::vector<VariantId>;
+
 // Returns a variant with a time for each of the cases "a" and "b".
-Evaluated timed(const std::string& id, double a, double b, const std::string& kind = "modelled") {
+Evaluated timed(VariantId id, double a, double b, TimeKind kind = TimeKind::modelled) {
   Evaluated variant;
   variant.id = id;
   variant.round = id == "v0000" ? 0 : 1;
-  variant.parameters = {{"P", std::stoi(id.substr(1))}};
+  variant.parameters = {{"P", id.number()}};
   variant.time_kind = kind;
   variant.seconds = {{"a", a}, {"b", b}};
   return variant;
 }
 
-Evaluated rejected(const std::string& id) {
+Evaluated rejected(VariantId id) {
   Evaluated variant = timed(id, 1, 1);
   variant.seconds.clear();
-  variant.time_kind.clear();
-  variant.rejection = {"compile", "a", "out-of-memory", "68 MiB of 64", {}};
+  variant.time_kind.reset();
+  variant.rejection = {"compile", "a", "out-of-memory", "68 MiB of 64"};
   return variant;
 }
 
@@ -43,19 +48,17 @@ Selection selected(const SelectionRequest& request) {
   return *std::move(result);
 }
 
-std::vector<std::string> survivors(const Selection& selection) {
-  std::vector<std::string> out;
+Ids survivors(const Selection& selection) {
+  Ids out;
   for (const Survivor& survivor : selection.survivors) out.push_back(survivor.variant.id);
   return out;
 }
 
-std::vector<std::string> ranking(const Selection& selection) {
-  std::vector<std::string> out;
+Ids ranking(const Selection& selection) {
+  Ids out;
   for (const Ranked& ranked : selection.ranking) out.push_back(ranked.variant.id);
   return out;
 }
-
-using Ids = std::vector<std::string>;
 
 }  // namespace
 
@@ -68,7 +71,7 @@ TEST_CASE("the fastest variants survive") {
   CHECK(selection.survivors[0].reason == "2x the seed's speed, the best of 4 in contention");
   CHECK(selection.survivors[1].reason ==
         "1.429x the seed's speed, the best left of 4 in contention");
-  CHECK(selection.time_kind == "modelled");
+  CHECK(selection.time_kind == TimeKind::modelled);
 }
 
 TEST_CASE("the score is the weighted geometric mean of the speedups") {
@@ -88,12 +91,12 @@ TEST_CASE("a long case does not outvote a short one") {
 }
 
 TEST_CASE("what was measured beside the seed counts by that ratio") {
-  Evaluated seed = timed("v0000", 1, 1, "measured");
+  Evaluated seed = timed("v0000", 1, 1, TimeKind::measured);
   seed.ratios = {{"a", {1.02, 1, 1.04}}, {"b", {0.97, 0.96, 0.98}}};
   // By the times of different runs v0001 would be faster.
-  Evaluated lucky = timed("v0001", 0.7, 0.7, "measured");
+  Evaluated lucky = timed("v0001", 0.7, 0.7, TimeKind::measured);
   lucky.ratios = {{"a", {0.9, 0.89, 0.91}}, {"b", {0.9, 0.89, 0.91}}};
-  Evaluated better = timed("v0002", 0.8, 0.8, "measured");
+  Evaluated better = timed("v0002", 0.8, 0.8, TimeKind::measured);
   better.ratios = {{"a", {0.8, 0.79, 0.81}}, {"b", {0.8, 0.79, 0.81}}};
   SelectionRequest request = request_of({lucky, better});
   request.seed = seed;
@@ -109,25 +112,25 @@ TEST_CASE("what was measured beside the seed counts by that ratio") {
 }
 
 TEST_CASE("measured scores whose intervals leave it open are ties") {
-  auto measured = [](const std::string& id, double ratio, double half) {
-    Evaluated out = timed(id, ratio, ratio, "measured");
+  auto measured = [](VariantId id, double ratio, double half) {
+    Evaluated out = timed(id, ratio, ratio, TimeKind::measured);
     const Ratio one = {ratio, ratio / (1 + half), ratio * (1 + half)};
     out.ratios = {{"a", one}, {"b", one}};
     return out;
   };
   SelectionRequest request =
       request_of({measured("v0001", 0.5, 0.05), measured("v0002", 0.48, 0.05)}, 1);
-  request.seed = timed("v0000", 1, 1, "measured");
+  request.seed = timed("v0000", 1, 1, TimeKind::measured);
   CHECK(survivors(selected(request)) == Ids{"v0001"});
   request.variants = {measured("v0001", 0.5, 0.01), measured("v0002", 0.48, 0.01)};
   CHECK(survivors(selected(request)) == Ids{"v0002"});
 }
 
 TEST_CASE("no variant survives on the samples of a race alone") {
-  Evaluated lucky = timed("v0001", 0.5, 0.5, "measured");
+  Evaluated lucky = timed("v0001", 0.5, 0.5, TimeKind::measured);
   lucky.is_confirmed = false;
-  SelectionRequest request = request_of({lucky, timed("v0002", 0.6, 0.6, "measured")}, 2);
-  request.seed = timed("v0000", 1, 1, "measured");
+  SelectionRequest request = request_of({lucky, timed("v0002", 0.6, 0.6, TimeKind::measured)}, 2);
+  request.seed = timed("v0000", 1, 1, TimeKind::measured);
   const Selection selection = selected(request);
   CHECK(ranking(selection) == Ids{"v0001", "v0002", "v0000"});
   CHECK(survivors(selection) == Ids{"v0002", "v0000"});
@@ -183,19 +186,19 @@ TEST_CASE("a variant with a survivor's program or parameters is no second lineag
   c.programs = {{"a", "d1"}, {"b", "d3"}};
   Selection selection = selected(request_of({a, b, c}));
   CHECK(survivors(selection) == Ids{"v0001", "v0003"});
-  CHECK(selection.ranking[1].same_as == "v0001");
+  CHECK(selection.ranking[1].same_as == VariantId("v0001"));
   b.programs.clear();
   b.parameters = a.parameters;
   CHECK(survivors(selected(request_of({a, b, c}))) == Ids{"v0001", "v0003"});
 }
 
 TEST_CASE("modelled and measured times are never ranked together") {
-  auto result = select(request_of({timed("v0001", 0.5, 0.5, "measured")}));
+  auto result = select(request_of({timed("v0001", 0.5, 0.5, TimeKind::measured)}));
   REQUIRE_FALSE(result);
   CHECK(result.error().message ==
         "modelled and measured times are never ranked together: 'v0000' and 'v0001'");
   SelectionRequest request = request_of({timed("v0002", 0.5, 0.5)});
-  request.before = {{timed("v0001", 0.5, 0.5, "measured")}};
+  request.before = {{timed("v0001", 0.5, 0.5, TimeKind::measured)}};
   CHECK_FALSE(select(request));
 }
 
@@ -222,10 +225,10 @@ TEST_CASE("where nothing survives there is no best") {
 TEST_CASE("what the model rules out is recorded, and not ranked") {
   Evaluated slow = timed("v0002", 1, 1);
   slow.seconds.clear();
-  slow.time_kind.clear();
+  slow.time_kind.reset();
   slow.ruled_out = "modelled 1.400 of the seed's time";
-  SelectionRequest request = request_of({timed("v0001", 0.5, 0.5, "measured"), slow});
-  request.seed = timed("v0000", 1, 1, "measured");
+  SelectionRequest request = request_of({timed("v0001", 0.5, 0.5, TimeKind::measured), slow});
+  request.seed = timed("v0000", 1, 1, TimeKind::measured);
   const Selection selection = selected(request);
   CHECK(ranking(selection) == Ids{"v0001", "v0000"});
   CHECK(selection.rejected.empty());
@@ -235,8 +238,8 @@ TEST_CASE("what the model rules out is recorded, and not ranked") {
 }
 
 TEST_CASE("the model's error is that of ratios by the seed's, over all rounds") {
-  auto measured = [](const std::string& id, double ratio, double modelled) {
-    Evaluated out = timed(id, ratio, ratio, "measured");
+  auto measured = [](VariantId id, double ratio, double modelled) {
+    Evaluated out = timed(id, ratio, ratio, TimeKind::measured);
     out.ratios = {{"a", {ratio, ratio, ratio}}, {"b", {ratio, ratio, ratio}}};
     // All modelled times are half of the device's, which does not matter to the cut.
     out.modelled = {{"a", modelled / 2}, {"b", modelled / 2}};
@@ -244,8 +247,8 @@ TEST_CASE("the model's error is that of ratios by the seed's, over all rounds") 
   };
   SelectionRequest request =
       request_of({measured("v0001", 0.5, 0.5), measured("v0002", 0.6, 0.6 * std::exp(0.3)),
-                  timed("v0003", 0.7, 0.7, "measured"), rejected("v0004")});
-  request.seed = timed("v0000", 1, 1, "measured");
+                  timed("v0003", 0.7, 0.7, TimeKind::measured), rejected("v0004")});
+  request.seed = timed("v0000", 1, 1, TimeKind::measured);
   request.seed.modelled = {{"a", 0.5}, {"b", 0.5}};
   request.variants[1].is_spot_check = true;
   Selection selection = selected(request);
@@ -302,11 +305,11 @@ TEST_CASE("a selection's record is pinned, and is what the next round reads") {
   auto read = read_selection(record);
   REQUIRE(read);
   REQUIRE(read->survivors.size() == 1);
-  CHECK(read->survivors[0].variant.id == "v0001");
+  CHECK(read->survivors[0].variant.id == VariantId("v0001"));
   CHECK(read->survivors[0].variant.seconds == best.seconds);
   CHECK(read->survivors[0].variant.programs == best.programs);
   CHECK(read->survivors[0].variant.parameters == best.parameters);
-  CHECK(read->survivors[0].variant.time_kind == "modelled");
+  CHECK(read->survivors[0].variant.time_kind == TimeKind::modelled);
 }
 
 TEST_CASE("a broken record is an external error") {
@@ -321,6 +324,8 @@ TEST_CASE("a broken record is an external error") {
 }
 
 namespace {
+
+using Ids = std::vector<VariantId>;
 
 const std::vector<CaseRecord> judged_cases = {{{"a", true, false}, 1}, {{"c", false, true}, 1}};
 const json variant_record_of_v0001 = {
@@ -364,9 +369,9 @@ TEST_CASE(
   const auto variant = evaluated(records);
   REQUIRE(variant);
   CHECK_FALSE(variant->rejection);
-  CHECK(variant->not_done == Ids{"interpret c: no rule for 'sin'"});
+  CHECK(variant->not_done == std::vector<std::string>{"interpret c: no rule for 'sin'"});
   Selection selection;
-  selection.ranking.push_back({*variant, 1, 0, ""});
+  selection.ranking.push_back({*variant, 1});
   CHECK(selection_record(selection)["ranking"][0]["not_done"] == json(variant->not_done));
   auto excusing = judged_cases;
   for (CaseRecord& one : excusing) one.excused = {"interpret"};
@@ -427,22 +432,25 @@ TEST_CASE("a variant is read from the records of its steps") {
   std::vector<std::string> asked;
   auto variant = evaluated(ok_records(), &asked);
   REQUIRE(variant);
-  CHECK(asked == Ids{"a/lower.json", "c/lower.json", "a/contract.json", "c/contract.json",
-                     "c/check.json", "c/interpret.json", "a/compile.json", "a/facts.json",
-                     "a/time.json", "a/values.json"});
+  CHECK(asked == std::vector<std::string>{"a/lower.json", "c/lower.json", "a/contract.json",
+                                          "c/contract.json", "c/check.json", "c/interpret.json",
+                                          "a/compile.json", "a/facts.json", "a/time.json",
+                                          "a/values.json"});
   CHECK_FALSE(variant->rejection);
   CHECK(variant->seconds == std::map<std::string, double>{{"a", 0.5}});
   CHECK(variant->programs == std::map<std::string, std::string>{{"a", "d1"}});
   CHECK(variant->parents == Ids{"v0000"});
-  CHECK(variant->time_kind == "modelled");
+  CHECK(variant->time_kind == TimeKind::modelled);
 }
 
 TEST_CASE("the first failing step is the reason, in the order of the steps") {
   auto records = ok_records();
-  records["c/check.json"] = {{"verdict", "rejected"},
-                             {"kind", "incorrect"},
-                             {"reason", "far off"},
-                             {"evidence", {{"output", "out"}}}};
+  records["c/check.json"] = {
+      {"verdict", "rejected"},
+      {"kind", "incorrect"},
+      {"reason", "far off"},
+      {"evidence",
+       {{"output", "out"}, {"element", {{"at", {3}}, {"got", "2"}, {"expected", 1.0}}}}}};
   records["a/time.json"] = {{"verdict", "rejected"}, {"kind", "suspicious"}, {"reason", "later"}};
   auto variant = evaluated(records);
   REQUIRE(variant);
@@ -450,7 +458,10 @@ TEST_CASE("the first failing step is the reason, in the order of the steps") {
   CHECK(variant->rejection->step == "check");
   CHECK(variant->rejection->case_name == "c");
   CHECK(variant->rejection->kind == "incorrect");
-  CHECK(variant->rejection->evidence == json{{"output", "out"}});
+  REQUIRE(variant->rejection->evidence);
+  REQUIRE(variant->rejection->evidence->worst);
+  CHECK(variant->rejection->evidence->worst->output == "out");
+  CHECK(variant->rejection->evidence->worst->expected == 1.0);
   records["c/contract.json"] = {
       {"verdict", "rejected"}, {"kind", "contract"}, {"reason", "a product outside"}};
   CHECK(evaluated(records)->rejection->step == "contract");
@@ -531,5 +542,6 @@ TEST_CASE(
   REQUIRE(read->rejection);
   CHECK(read->rejection->step == "adopt");
   CHECK(read->rejection->kind == "no-code");
-  CHECK(read->exchange["model"] == "m");
+  REQUIRE(read->exchange);
+  CHECK(read->exchange->model == "m");
 }
