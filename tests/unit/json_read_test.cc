@@ -75,7 +75,10 @@ TEST_CASE("a reader says where what is wrong") {
 }
 
 TEST_CASE("the first problem is kept") {
-  CHECK(problem({{"a", 1}, {"b", 2}}, [](const JsonReader& at) {
-          return at.at("b").text() + at.at("a").text() + at.at("c").text();
-        }) == "b: it must be a text, and it is 2");
+  const json document = {{"a", 1}, {"b", 2}};
+  const JsonReader reader(document);
+  CHECK(reader.at("b").text().empty());
+  CHECK(reader.at("c").text().empty());
+  REQUIRE_FALSE(reader.status());
+  CHECK(reader.status().error().message == "b: it must be a text, and it is 2");
 }
