@@ -48,7 +48,7 @@ Result<double> UseLog::spent_seconds(const std::string& campaign, const std::str
   return out;
 }
 
-Status UseLog::record_nodes(const std::map<std::string, NodeUse>& by_pool) {
+Status UseLog::record_pools(const std::map<std::string, PoolUse>& by_pool) {
   if (by_pool.empty()) return {};
   TRY_ASSIGN(auto insert, database_->prepare("INSERT INTO node_use VALUES (?, ?, ?, ?, ?)"));
   return database_->transaction([&]() -> Status {
@@ -65,8 +65,8 @@ Status UseLog::record_nodes(const std::map<std::string, NodeUse>& by_pool) {
   });
 }
 
-Result<std::map<std::string, NodeUse>> UseLog::nodes() {
-  std::map<std::string, NodeUse> out;
+Result<std::map<std::string, PoolUse>> UseLog::nodes() {
+  std::map<std::string, PoolUse> out;
   auto status = database_->query(
       "SELECT pool, sum(pods), sum(seconds), sum(chip_seconds) FROM node_use GROUP BY pool",
       [](Statement&) {},

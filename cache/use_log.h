@@ -29,9 +29,9 @@ class UseLog {
   // Returns the seconds that a campaign's runs of a step took, in all its builds.
   Result<double> spent_seconds(const std::string& campaign, const std::string& step);
   // Adds what this build used of nodes, by node pool.
-  Status record_nodes(const std::map<std::string, NodeUse>& by_pool);
+  Status record_pools(const std::map<std::string, PoolUse>& by_pool);
   // Returns what all builds used of nodes, by node pool.
-  Result<std::map<std::string, NodeUse>> nodes();
+  Result<std::map<std::string, PoolUse>> nodes();
 
  private:
   Database* database_;

@@ -198,7 +198,7 @@ void Dispatcher::launch(double now) {
     std::sort(orders.begin(), orders.end(), [this](const std::string& a, const std::string& b) {
       return tickets_.at(a).since < tickets_.at(b).since;
     });
-    const NodePool& its = settings_.pools.at(pool);
+    const PodPool& its = settings_.pools.at(pool);
     const auto batch = static_cast<size_t>(its.batch);
     if (at_work[pool] >= its.most_jobs) continue;
     const bool is_full = orders.size() >= batch;
@@ -519,7 +519,7 @@ void Dispatcher::count_use(const PodSight& pod) {
   const std::string& end = pod.finished.empty() ? clock_.utc() : pod.finished;
   const double seconds = seconds_of(end) - seconds_of(pod.started);
   if (seconds_of(pod.started) == 0 || seconds < 0 || !counted_.insert(pod.uid).second) return;
-  NodeUse& use = use_[jobs_.at(pod.job).pool];
+  PoolUse& use = use_[jobs_.at(pod.job).pool];
   ++use.pods;
   use.seconds += seconds;
   use.chip_seconds += seconds * pod.chips;
@@ -527,12 +527,12 @@ void Dispatcher::count_use(const PodSight& pod) {
 
 // State and clean-up
 
-NodeState Dispatcher::state() const {
+ClusterState Dispatcher::state() const {
   struct Counts {
     int running = 0, starting = 0, waiting = 0;
   };
   std::map<std::string, Counts> pools;
-  NodeState out;
+  ClusterState out;
   for (const auto& [name, job] : jobs_) {
     const PodSight* pod = last_pod(name);
     Counts& its = pools[job.pool];

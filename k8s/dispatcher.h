@@ -23,7 +23,7 @@
 
 namespace evolve::k8s {
 
-struct NodePool {
+struct PodPool {
   JobSettings job;
   int batch = 1;      // most orders in a Job
   int most_jobs = 1;  // most Jobs at a time
@@ -31,7 +31,7 @@ struct NodePool {
 
 struct DispatcherSettings {
   std::string space;  // the namespace
-  std::map<std::string, NodePool> pools;
+  std::map<std::string, PodPool> pools;
   std::vector<MachineBinding> machine;
   Labels labels;     // on all objects of ours: campaign, owner, session
   std::string logs;  // folder for the logs of pods that failed; empty: no logs
@@ -40,7 +40,7 @@ struct DispatcherSettings {
 };
 
 // The state of the work on the cluster, for one line.
-struct NodeState {
+struct ClusterState {
   std::string summary;  // "tpu 2 running, 5 waiting"; empty: no work
   std::string trouble;  // "tpu: waits for a node: 0/1 nodes are available"; empty: none
 };
@@ -61,8 +61,8 @@ class Dispatcher {
   std::vector<Completed> turn();
   // Whether an errand is under way.
   [[nodiscard]] bool is_busy() const { return !tickets_.empty(); }
-  [[nodiscard]] NodeState state() const;
-  [[nodiscard]] const std::map<std::string, NodeUse>& use() const { return use_; }
+  [[nodiscard]] ClusterState state() const;
+  [[nodiscard]] const std::map<std::string, PoolUse>& use() const { return use_; }
   // The number of faults of nodes and pods so far.
   [[nodiscard]] int faults() const { return faults_; }
   // Deletes our Jobs and ConfigMaps, and those of ended processes of this machine and state folder.
@@ -154,7 +154,7 @@ class Dispatcher {
   std::map<std::string, Job> jobs_;
   std::deque<std::string> finished_;  // Jobs of ours to delete
   std::map<std::string, Seen> seen_;
-  std::map<std::string, NodeUse> use_;
+  std::map<std::string, PoolUse> use_;
   std::set<std::string> counted_;  // pods that `use_` includes, by uid
   std::vector<Completed> completed_;
   std::string trouble_;  // with the cluster or the store; empty: none

@@ -15,9 +15,9 @@ constexpr double kTurnSeconds = 0.05;
 
 }  // namespace
 
-NodeRunner::NodeRunner(Runner& local, Dispatcher& dispatcher, Api& watching,
-                       const std::string& space, std::function<void()> stop_watching, Clock& clock,
-                       std::function<void(double seconds)> pause)
+PodRunner::PodRunner(Runner& local, Dispatcher& dispatcher, Api& watching, const std::string& space,
+                     std::function<void()> stop_watching, Clock& clock,
+                     std::function<void(double seconds)> pause)
     : local_(local),
       dispatcher_(dispatcher),
       stop_watching_(std::move(stop_watching)),
@@ -47,16 +47,16 @@ NodeRunner::NodeRunner(Runner& local, Dispatcher& dispatcher, Api& watching,
   threads_.emplace_back([this] { dispatch(); });
 }
 
-NodeRunner::~NodeRunner() {
+PodRunner::~PodRunner() {
   stop();
 }
 
-void NodeRunner::tell(std::function<void(Dispatcher&)> what) {
+void PodRunner::tell(std::function<void(Dispatcher&)> what) {
   const std::lock_guard lock(mutex_);
   told_.push_back(std::move(what));
 }
 
-void NodeRunner::dispatch() {
+void PodRunner::dispatch() {
   while (!is_stopping_) {
     const double start = clock_.monotonic_seconds();
     std::deque<std::function<void(Dispatcher&)>> told;
@@ -79,13 +79,13 @@ void NodeRunner::dispatch() {
   }
 }
 
-Status NodeRunner::start(const Command& command) {
+Status PodRunner::start(const Command& command) {
   if (!command.errand) return local_.start(command);
   tell([command](Dispatcher& to) { to.add(command); });
   return {};
 }
 
-Result<RunnerEvent> NodeRunner::wait(double tick_seconds) {
+Result<RunnerEvent> PodRunner::wait(double tick_seconds) {
   {
     const std::lock_guard lock(mutex_);
     if (!completed_.empty()) {
@@ -97,12 +97,12 @@ Result<RunnerEvent> NodeRunner::wait(double tick_seconds) {
   return local_.wait(tick_seconds);
 }
 
-NodeState NodeRunner::state() {
+ClusterState PodRunner::state() {
   const std::lock_guard lock(mutex_);
   return state_;
 }
 
-void NodeRunner::stop() {
+void PodRunner::stop() {
   local_.stop();
   if (is_stopping_.exchange(true)) return;
   jobs_.stop();

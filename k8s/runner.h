@@ -14,16 +14,16 @@
 
 namespace evolve::k8s {
 
-class NodeRunner : public Runner {
+class PodRunner : public Runner {
  public:
   // `local` runs commands without an errand. `watching` is an API whose requests `stop_watching`
   // ends. All references must outlive this.
-  NodeRunner(Runner& local, Dispatcher& dispatcher, Api& watching, const std::string& space,
-             std::function<void()> stop_watching, Clock& clock,
-             std::function<void(double seconds)> pause);
-  ~NodeRunner() override;
-  NodeRunner(const NodeRunner&) = delete;
-  NodeRunner& operator=(const NodeRunner&) = delete;
+  PodRunner(Runner& local, Dispatcher& dispatcher, Api& watching, const std::string& space,
+            std::function<void()> stop_watching, Clock& clock,
+            std::function<void(double seconds)> pause);
+  ~PodRunner() override;
+  PodRunner(const PodRunner&) = delete;
+  PodRunner& operator=(const PodRunner&) = delete;
 
   bool acquire() override { return local_.acquire(); }
   Status start(const Command& command) override;
@@ -33,7 +33,7 @@ class NodeRunner : public Runner {
   // other running processes stay.
   void stop() override;
 
-  [[nodiscard]] NodeState state();
+  [[nodiscard]] ClusterState state();
 
  private:
   void dispatch();
@@ -50,7 +50,7 @@ class NodeRunner : public Runner {
   std::mutex mutex_;  // guards the members below
   std::deque<std::function<void(Dispatcher&)>> told_;
   std::deque<Completed> completed_;
-  NodeState state_;
+  ClusterState state_;
   std::string blind_;  // why the watches hear nothing; empty: they do
   std::vector<std::thread> threads_;
 };

@@ -339,10 +339,10 @@ Result<Campaign> open_campaign(const CampaignOptions& options) {
 
   CampaignShape& shape = campaign.shape;
   if (shape.is_measured()) campaign.device_kind = cpu_kind();
-  for (const Pipeline::NodePool& pool : campaign.shape.pipeline.cluster.pools) {
+  for (const Pipeline::PodPool& pool : campaign.shape.pipeline.cluster.pools) {
     for (const std::string& step : pool.steps) {
       if (options.is_local) continue;
-      shape.node_pools[step] = pool.name;
+      shape.pod_pools[step] = pool.name;
       if (step == "measure" && shape.is_measured() && !pool.device_kind.empty()) {
         campaign.device_kind = pool.device_kind;
       }

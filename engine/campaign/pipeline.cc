@@ -208,7 +208,7 @@ class PipelineReader {
   }
 
   void read_pool(const YamlEntry& entry) {
-    Pipeline::NodePool pool;
+    Pipeline::PodPool pool;
     pool.name = entry.key;
     const bool is_name =
         !pool.name.empty() &&
@@ -226,7 +226,7 @@ class PipelineReader {
                     fmt::format("{}: nodes cannot run '{}'; one of: {}", map.full_name("steps"),
                                 step, fmt::join(kNodeSteps, ", ")));
       }
-      for (const Pipeline::NodePool& other : pipeline_.cluster.pools) {
+      for (const Pipeline::PodPool& other : pipeline_.cluster.pools) {
         const auto& its = other.steps;
         if (std::find(its.begin(), its.end(), step) == its.end()) continue;
         errors_.add(map.value_at("steps"), fmt::format("{}: '{}' already belongs to the pool '{}'",

@@ -96,7 +96,7 @@ struct Pipeline {
     std::optional<double> first_cut;
   };
   // Machines of a cluster that run some steps.
-  struct NodePool {
+  struct PodPool {
     std::string name;
     std::vector<std::string> steps;
     std::string job_template;  // path
@@ -112,7 +112,7 @@ struct Pipeline {
     std::string image;    // image of the pods; empty: the template's
     std::string queue;    // Kueue's local queue; empty: none
     std::string priority_class;
-    std::vector<NodePool> pools;  // in the order of the text
+    std::vector<PodPool> pools;  // in the order of the text
   };
   // Keyword arguments of the kernel: names and values as written.
   using Shape = std::vector<std::pair<std::string, std::string>>;

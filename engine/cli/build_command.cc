@@ -14,7 +14,7 @@
 #include "engine/app/authors/targets.h"
 #include "engine/app/campaign.h"
 #include "engine/app/campaign_report.h"
-#include "engine/app/elsewhere/nodes.h"
+#include "engine/app/elsewhere/build_pods.h"
 #include "engine/app/machine.h"
 #include "engine/app/models_file.h"
 #include "engine/app/null_build.h"
@@ -154,7 +154,7 @@ class CampaignBuild {
 
  private:
   Status build_targets(const std::vector<NodeId>& targets, world::Guard& guard) {
-    TRY_ASSIGN(auto nodes, Nodes::open(session_.campaign, state_));
+    TRY_ASSIGN(auto nodes, BuildPods::open(session_.campaign, state_));
     TRY(look_at_answers(targets));
     auto begun =
         begin_build(state_, session_.campaign.name, command_.targets, session_.toolchain.versions);
@@ -164,7 +164,7 @@ class CampaignBuild {
       nodes->start(local);
       options_.capacity.merge(nodes->places());
       progress_.watch([&]() -> Elsewhere {
-        const k8s::NodeState now = nodes->state();
+        const k8s::ClusterState now = nodes->state();
         return {now.summary, now.trouble};
       });
     }
@@ -247,10 +247,10 @@ class CampaignBuild {
     return snapshot ? *std::move(snapshot) : Snapshot();
   }
 
-  void tell_of_nodes(const Nodes& nodes) {
+  void tell_of_nodes(const BuildPods& nodes) {
     for (const std::string& warning : nodes.warnings()) common_.warn(warning);
     // Only a warning, because a ledger that cannot be written ends the build by itself.
-    if (auto recorded = state_.ledger->use().record_nodes(nodes.use()); !recorded) {
+    if (auto recorded = state_.ledger->use().record_pools(nodes.use()); !recorded) {
       common_.warn(recorded.error().message);
     }
     nodes_report_ = nodes.report();

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cache/keeping.h"
-#include "engine/app/elsewhere/nodes.h"
+#include "engine/app/elsewhere/build_pods.h"
 #include "engine/app/elsewhere/remote.h"
 #include "engine/app/state.h"
 #include "engine/cli/command_line.h"

@@ -118,7 +118,7 @@ class Claims {
 };
 
 // Use of a node pool's machines by a build.
-struct NodeUse {
+struct PoolUse {
   int64_t pods = 0;
   double seconds = 0;       // running time of the pods
   double chip_seconds = 0;  // pods' seconds times the TPU chips that they held

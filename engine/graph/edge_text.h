@@ -31,9 +31,9 @@ struct EdgeText {
 // The text of a manifest, built edge by edge.
 class ManifestText {
  public:
-  // `node_pools`: by step, the node pool that runs the step.
-  explicit ManifestText(std::map<std::string, std::string> node_pools = {})
-      : node_pools_(std::move(node_pools)) {}
+  // `pod_pools`: by step, the node pool that runs the step.
+  explicit ManifestText(std::map<std::string, std::string> pod_pools = {})
+      : node_pools_(std::move(pod_pools)) {}
 
   // Adds lines unchanged.
   void comment(const std::string& lines) { text_ += lines; }

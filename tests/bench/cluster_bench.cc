@@ -152,7 +152,7 @@ int main(int count, char** arguments) {
   cache::RemoteStore store(*http, files, *address, world::patience());
   k8s::DispatcherSettings settings;
   settings.space = "evolve";
-  k8s::NodePool pool;
+  k8s::PodPool pool;
   pool.most_jobs = at_once;
   pool.job.template_path = arguments[2];
   pool.job.template_text = value_of(world::read_file(arguments[2]));
@@ -166,7 +166,7 @@ int main(int count, char** arguments) {
                      {k8s::label::kSession, digest_of(run).hex()}};
   settings.is_dead = [](const std::string&) { return true; };
   k8s::Dispatcher dispatcher(cluster->api(), store, files, clock, settings);
-  k8s::NodeRunner runner(
+  k8s::PodRunner runner(
       local, dispatcher, cluster->watching(), settings.space, [&] { cluster->stop_watching(); },
       clock, world::patience().pause);
 

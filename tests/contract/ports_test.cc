@@ -323,8 +323,8 @@ TEST_CASE("a ledger recalls results, keeps the last record, and is not cleared b
   CHECK(tallies->at("lower").spent_seconds == 3.5);
   CHECK(tallies->at("check").failed == 1);
   CHECK((*ledger)->builds().list("c")->front().cached == 3);
-  REQUIRE((*ledger)->use().record_nodes({{"tpu", {2, 10.5, 42}}}));
-  REQUIRE((*ledger)->use().record_nodes({{"tpu", {1, 2, 8}}, {"cpu", {1, 3, 0}}}));
+  REQUIRE((*ledger)->use().record_pools({{"tpu", {2, 10.5, 42}}}));
+  REQUIRE((*ledger)->use().record_pools({{"tpu", {1, 2, 8}}, {"cpu", {1, 3, 0}}}));
   auto uses = (*ledger)->use().nodes();
   REQUIRE(uses);
   CHECK(uses->at("tpu").pods == 3);

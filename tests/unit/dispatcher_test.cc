@@ -176,7 +176,7 @@ struct Side {
   DispatcherSettings settings(const std::string& owner, const std::string& session, int batch) {
     DispatcherSettings out;
     out.space = "lab";
-    NodePool pool;
+    PodPool pool;
     pool.job.template_path = "job.yaml";
     pool.job.template_text = kTemplate;
     pool.job.space = "lab";

@@ -34,8 +34,8 @@ EdgeId edge_of(const Graph& graph, const std::string& output) {
   return graph.node(*graph.find_node(output)).made_by.value();
 }
 
-template <typename Nodes>
-Names paths_of(const Graph& graph, const Nodes& nodes) {
+template <typename BuildPods>
+Names paths_of(const Graph& graph, const BuildPods& nodes) {
   Names out;
   for (NodeId node : nodes) out.push_back(graph.path(node));
   return out;

@@ -501,7 +501,7 @@ TEST_CASE("the same shape is the same digest, and another is another") {
     other.timing.finalists = 9;
   }
   SECTION("a pool of nodes") {
-    other.node_pools["measure"] = "tpu";
+    other.pod_pools["measure"] = "tpu";
   }
   CHECK(digest_of(other) != digest_of(shape()));
 }

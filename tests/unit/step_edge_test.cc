@@ -63,8 +63,8 @@ struct Read {
 };
 
 Read read(const StepEdge& edge, bool is_sandboxed = true,
-          const std::map<std::string, std::string>& node_pools = {}) {
-  StepText text(is_sandboxed, node_pools);
+          const std::map<std::string, std::string>& pod_pools = {}) {
+  StepText text(is_sandboxed, pod_pools);
   text.add(edge);
   return {graph_of(text)};
 }

@@ -68,7 +68,7 @@ void write_round(const CampaignShape& shape, int round, StepText& text) {
 }  // namespace
 
 std::string write_rounds(const CampaignShape& shape) {
-  StepText text(shape.is_sandboxed, shape.node_pools);
+  StepText text(shape.is_sandboxed, shape.pod_pools);
   write_head(shape, text);
   write_task(shape, text);
   write_seed(shape, text);

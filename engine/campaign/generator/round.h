@@ -67,7 +67,7 @@ struct CampaignShape {
   bool is_sandboxed = true;           // false: only resource limits hold candidates back
   // The Python files that the steps consist of (step_sources.h).
   std::vector<std::string> step_sources;
-  std::map<std::string, std::string> node_pools;  // by step: the pool that runs it
+  std::map<std::string, std::string> pod_pools;  // by step: the pool that runs it
 
   [[nodiscard]] int rounds() const { return pipeline.session.max_iterations; }
   // The number of variants in a round.

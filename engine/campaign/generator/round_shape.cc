@@ -11,7 +11,7 @@ namespace evolve {
 Digest digest_of(const CampaignShape& shape) {
   // This does not compile if a member is missing.
   const auto& [pipeline, files, entry, bench_cases, check_cases, llm_keys, timing, is_sandboxed,
-               step_sources, node_pools] = shape;
+               step_sources, pod_pools] = shape;
   KeyWriter out;
   out.add("pipeline", "", pipeline.source.hex());
   for (const std::string& path : files.all()) out.add("file", "", path);
@@ -26,7 +26,7 @@ Digest digest_of(const CampaignShape& shape) {
     out.add("list", "", std::to_string(list->size()));
     for (const std::string& item : *list) out.add("item", "", item);
   }
-  for (const auto& [step, pool] : node_pools) out.add("node pool", step, pool);
+  for (const auto& [step, pool] : pod_pools) out.add("node pool", step, pool);
   return out.key();
 }
 

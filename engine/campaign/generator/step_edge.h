@@ -68,10 +68,10 @@ std::vector<std::string> python_steps();
 // The text of a campaign's manifest, built edge by edge.
 class StepText {
  public:
-  // `is_sandboxed`: candidates run in the sandbox. `node_pools`: by step, the pool that runs the
+  // `is_sandboxed`: candidates run in the sandbox. `pod_pools`: by step, the pool that runs the
   // step.
-  StepText(bool is_sandboxed, std::map<std::string, std::string> node_pools)
-      : text_(std::move(node_pools)), is_sandboxed_(is_sandboxed) {}
+  StepText(bool is_sandboxed, std::map<std::string, std::string> pod_pools)
+      : text_(std::move(pod_pools)), is_sandboxed_(is_sandboxed) {}
 
   void comment(const std::string& lines) { text_.comment(lines); }
   void add(const EdgeText& edge) { text_.add(edge); }

@@ -19,13 +19,13 @@
 namespace evolve {
 
 // Returns the use of each node pool as JSON.
-nlohmann::json json_of(const std::map<std::string, NodeUse>& uses);
+nlohmann::json json_of(const std::map<std::string, PoolUse>& uses);
 
-class Nodes {
+class BuildPods {
  public:
   // Returns the nodes of a campaign; null: the campaign gives nothing to a cluster. Asks the
   // cluster for nothing yet. `state` must outlive the nodes.
-  static Result<std::unique_ptr<Nodes>> open(const Campaign& campaign, State& state);
+  static Result<std::unique_ptr<BuildPods>> open(const Campaign& campaign, State& state);
 
   // Begins to watch the cluster, and makes the runner, which lets `local` run all other edges.
   void start(Runner& local);
@@ -33,18 +33,18 @@ class Nodes {
   Runner& runner() { return *runner_; }
   // Returns the number of places for edges of each pool.
   [[nodiscard]] Resources places() const;
-  [[nodiscard]] k8s::NodeState state();
+  [[nodiscard]] k8s::ClusterState state();
 
   // Complete after the runner's stop().
   [[nodiscard]] std::vector<std::string> warnings() const;
-  [[nodiscard]] const std::map<std::string, NodeUse>& use() const { return dispatcher_.use(); }
+  [[nodiscard]] const std::map<std::string, PoolUse>& use() const { return dispatcher_.use(); }
   [[nodiscard]] nlohmann::json report() const;
   // "nodes: tpu 12 pods, 340 s, 1360 chip-seconds".
   [[nodiscard]] std::string text() const;
 
  private:
-  Nodes(const Campaign& campaign, State& state, std::unique_ptr<Cluster> cluster,
-        const cache::RemoteAddress& store, k8s::DispatcherSettings settings);
+  BuildPods(const Campaign& campaign, State& state, std::unique_ptr<Cluster> cluster,
+            const cache::RemoteAddress& store, k8s::DispatcherSettings settings);
   // Whether the process of a session of this machine and state folder has ended. False: the process
   // is at work.
   bool is_dead(const std::string& session);
@@ -55,10 +55,10 @@ class Nodes {
   std::unique_ptr<Http> http_;           // of the store
   world::DiskFiles files_;
   cache::RemoteStore store_;
-  std::map<std::string, k8s::NodePool> pools_;
+  std::map<std::string, k8s::PodPool> pools_;
   std::string space_;
   k8s::Dispatcher dispatcher_;
-  std::unique_ptr<k8s::NodeRunner> runner_;
+  std::unique_ptr<k8s::PodRunner> runner_;
 };
 
 }  // namespace evolve

@@ -1,4 +1,4 @@
-#include "engine/app/elsewhere/nodes.h"
+#include "engine/app/elsewhere/build_pods.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -41,11 +41,11 @@ Result<std::string> read_template(const Campaign& campaign, const std::string& p
   return text;
 }
 
-Result<k8s::NodePool> read_pool(const Campaign& campaign, const Pipeline::NodePool& pool,
-                                const std::string& space) {
+Result<k8s::PodPool> read_pool(const Campaign& campaign, const Pipeline::PodPool& pool,
+                               const std::string& space) {
   const Pipeline::Cluster& cluster = campaign.shape.pipeline.cluster;
   TRY_ASSIGN(auto text, read_template(campaign, pool.job_template));
-  k8s::NodePool out;
+  k8s::PodPool out;
   out.batch = pool.batch;
   out.most_jobs = pool.jobs;
   k8s::JobSettings& job = out.job;
@@ -67,8 +67,8 @@ Result<k8s::NodePool> read_pool(const Campaign& campaign, const Pipeline::NodePo
 
 }  // namespace
 
-Nodes::Nodes(const Campaign& campaign, State& state, std::unique_ptr<Cluster> cluster,
-             const cache::RemoteAddress& store, k8s::DispatcherSettings settings)
+BuildPods::BuildPods(const Campaign& campaign, State& state, std::unique_ptr<Cluster> cluster,
+                     const cache::RemoteAddress& store, k8s::DispatcherSettings settings)
     : cluster_(std::move(cluster)),
       clock_(state.clock),
       sessions_(state.folder + "/claims"),
@@ -90,8 +90,8 @@ Nodes::Nodes(const Campaign& campaign, State& state, std::unique_ptr<Cluster> cl
         return std::move(settings);
       }()) {}
 
-Result<std::unique_ptr<Nodes>> Nodes::open(const Campaign& campaign, State& state) {
-  if (campaign.shape.node_pools.empty()) return std::unique_ptr<Nodes>();
+Result<std::unique_ptr<BuildPods>> BuildPods::open(const Campaign& campaign, State& state) {
+  if (campaign.shape.pod_pools.empty()) return std::unique_ptr<BuildPods>();
   const Pipeline::Cluster& wanted = campaign.shape.pipeline.cluster;
   TRY_ASSIGN(auto cluster, Cluster::open({"", wanted.context, wanted.space}));
   auto store = remote_address({wanted.store, false, 10});
@@ -100,15 +100,15 @@ Result<std::unique_ptr<Nodes>> Nodes::open(const Campaign& campaign, State& stat
   settings.space = cluster->access().space;
   settings.machine = campaign.machine();
   settings.logs = state.folder + "/log/nodes";
-  for (const Pipeline::NodePool& pool : wanted.pools) {
+  for (const Pipeline::PodPool& pool : wanted.pools) {
     TRY_ASSIGN(auto its, read_pool(campaign, pool, settings.space));
     settings.pools.emplace(pool.name, std::move(its));
   }
-  return std::unique_ptr<Nodes>(
-      new Nodes(campaign, state, std::move(cluster), **store, std::move(settings)));
+  return std::unique_ptr<BuildPods>(
+      new BuildPods(campaign, state, std::move(cluster), **store, std::move(settings)));
 }
 
-bool Nodes::is_dead(const std::string& session) {
+bool BuildPods::is_dead(const std::string& session) {
   const auto digest = Digest::from_hex(session);
   if (!digest) return false;
   auto is_free = others_.claim(*digest);
@@ -116,13 +116,13 @@ bool Nodes::is_dead(const std::string& session) {
   return is_free && *is_free;
 }
 
-void Nodes::start(Runner& local) {
-  runner_ = std::make_unique<k8s::NodeRunner>(
+void BuildPods::start(Runner& local) {
+  runner_ = std::make_unique<k8s::PodRunner>(
       local, dispatcher_, cluster_->watching(), space_, [this] { cluster_->stop_watching(); },
       clock_, world::patience().pause);
 }
 
-Resources Nodes::places() const {
+Resources BuildPods::places() const {
   Resources out;
   for (const auto& [name, pool] : pools_) {
     out[place_in(name)] = kPlacesPerRunning * pool.batch * pool.most_jobs;
@@ -130,17 +130,17 @@ Resources Nodes::places() const {
   return out;
 }
 
-k8s::NodeState Nodes::state() {
+k8s::ClusterState BuildPods::state() {
   return runner_->state();
 }
 
-std::vector<std::string> Nodes::warnings() const {
+std::vector<std::string> BuildPods::warnings() const {
   if (dispatcher_.faults() == 0) return {};
   return {fmt::format("nodes: {} pods failed or were stopped; their commands ran again",
                       dispatcher_.faults())};
 }
 
-json json_of(const std::map<std::string, NodeUse>& uses) {
+json json_of(const std::map<std::string, PoolUse>& uses) {
   json out = json::object();
   for (const auto& [pool, use] : uses) {
     out[pool] = {{"pods", use.pods}, {"seconds", use.seconds}, {"chip_seconds", use.chip_seconds}};
@@ -148,11 +148,11 @@ json json_of(const std::map<std::string, NodeUse>& uses) {
   return out;
 }
 
-json Nodes::report() const {
+json BuildPods::report() const {
   return {{"pools", json_of(dispatcher_.use())}, {"faults", dispatcher_.faults()}};
 }
 
-std::string Nodes::text() const {
+std::string BuildPods::text() const {
   std::string out;
   for (const auto& [name, use] : use()) {
     out += fmt::format("{} {} {} pods, {} s", out.empty() ? "        nodes:" : ";", name, use.pods,
