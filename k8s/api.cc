@@ -88,27 +88,27 @@ Result<Answer> Api::stream(const std::string& path,
 }
 
 void Api::wait_turn() {
-  if (!surroundings_.clock) return;
+  if (!connection_.clock) return;
   double wait = 0;
   {
     const std::lock_guard lock(mutex_);
-    const double now = surroundings_.clock();
+    const double now = connection_.clock();
     // Unused turns are kept, up to kMostAtOnce.
     next_turn_ = std::max(next_turn_, now - kMostAtOnce / kMostPerSecond) + 1 / kMostPerSecond;
     wait = next_turn_ - now;
   }
-  if (wait > 0) surroundings_.pause(wait);
+  if (wait > 0) connection_.pause(wait);
 }
 
 Result<HttpResponse> Api::perform(HttpRequest request, bool is_refused) {
   wait_turn();
-  TRY_ASSIGN(auto token, surroundings_.token(is_refused));
+  TRY_ASSIGN(auto token, connection_.token(is_refused));
   if (!token.empty()) request.headers.push_back("Authorization: Bearer " + token);
   request.headers.emplace_back("Accept: application/json");
   request.most_bytes = kMostBytes;
   const std::span one(&request, 1);
   auto answers =
-      request.take ? http_.perform(one) : perform_patiently(http_, one, {surroundings_.pause});
+      request.take ? http_.perform(one) : perform_patiently(http_, one, {connection_.pause});
   return std::move(answers.front());
 }
 

@@ -24,7 +24,7 @@ struct Answer {
 };
 
 // The functions that the API needs besides HTTP.
-struct ApiSurroundings {
+struct ApiConnection {
   // The bearer token; empty: none. `is_refused`: the last token was rejected, so another is wanted.
   std::function<Result<std::string>(bool is_refused)> token;
   std::function<void(double seconds)> pause;
@@ -42,8 +42,8 @@ inline constexpr double kMostAtOnce = 100;
 class Api {
  public:
   // `server` has the form of Access::server. `http` must outlive this.
-  Api(Http& http, std::string server, ApiSurroundings surroundings)
-      : http_(http), server_(std::move(server)), surroundings_(std::move(surroundings)) {}
+  Api(Http& http, std::string server, ApiConnection surroundings)
+      : http_(http), server_(std::move(server)), connection_(std::move(surroundings)) {}
 
   // Gets an object; `path` is like "/api/v1/namespaces/default". Every answer of the server is
   // returned, also a refusal. A server that cannot be reached, is overloaded (429) or fails (5xx)
@@ -73,7 +73,7 @@ class Api {
 
   Http& http_;
   std::string server_;
-  ApiSurroundings surroundings_;
+  ApiConnection connection_;
   std::mutex mutex_;      // guards the members below
   double next_turn_ = 0;  // in seconds of the clock
 };

@@ -71,7 +71,7 @@ Cluster::Cluster(k8s::Access access, const world::HttpOptions& options)
       api_(http_, access_.server, surroundings()),
       watching_(watching_http_, access_.server, surroundings()) {}
 
-k8s::ApiSurroundings Cluster::surroundings() {
+k8s::ApiConnection Cluster::surroundings() {
   return {[this](bool is_refused) { return token(is_refused); }, world::patience().pause,
           [clock = world::SystemClock()]() mutable { return clock.monotonic_seconds(); }};
 }
