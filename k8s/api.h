@@ -42,8 +42,8 @@ inline constexpr double kMostAtOnce = 100;
 class Api {
  public:
   // `server` has the form of Access::server. `http` must outlive this.
-  Api(Http& http, std::string server, ApiConnection surroundings)
-      : http_(http), server_(std::move(server)), connection_(std::move(surroundings)) {}
+  Api(Http& http, std::string server, ApiConnection connection)
+      : http_(http), server_(std::move(server)), connection_(std::move(connection)) {}
 
   // Gets an object; `path` is like "/api/v1/namespaces/default". Every answer of the server is
   // returned, also a refusal. A server that cannot be reached, is overloaded (429) or fails (5xx)

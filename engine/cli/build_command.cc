@@ -303,7 +303,7 @@ class CampaignBuild {
   std::string nodes_text_;
 };
 
-// Runs the pure steps of a built round again, in other surroundings.
+// Runs the pure steps of a built round again, in other conditions.
 Status check_built(const CommonOptions& common, const BuildCommand& command, Session session,
                    const Machine& machine) {
   const int round = target_round(session.campaign, command.targets);

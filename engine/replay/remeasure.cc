@@ -120,7 +120,7 @@ Result<Answer> remeasure(const SessionOptions& common, const PastRound& past, St
         "time.kind in the pipeline chooses measured times; evolve replay --verify runs pure steps "
         "again");
   }
-  Rerun rerun(common, past, from, machine, usual_surrounding(), Anew::measurements, judge);
+  Rerun rerun(common, past, from, machine, default_conditions(), StepsToRun::measurements, judge);
   TRY(rerun.run(folder));
   Remeasurement found(rerun);
   for (const RecordedStep* step : measured) {

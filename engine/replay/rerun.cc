@@ -44,14 +44,14 @@ Status Placer::end() const {
   return error;
 }
 
-std::string Surrounding::text() const {
+std::string Conditions::text() const {
   std::string out;
   for (const auto& [name, value] : environment) out += fmt::format(" {}={}", name, value);
   return fmt::format("{} -j{}", out.substr(out.empty() ? 0 : 1), jobs);
 }
 
-Surrounding usual_surrounding() {
-  Surrounding out;
+Conditions default_conditions() {
+  Conditions out;
   out.python = fs::absolute(find_python()).lexically_normal().string();
   return out;
 }
@@ -83,7 +83,8 @@ Result<Record> Rerun::run(const std::string& folder) {
 }
 
 bool Rerun::runs(const RecordedStep& step) const {
-  return step.step_class == (anew_ == Anew::pure_steps ? StepClass::pure : StepClass::measured);
+  return step.step_class ==
+         (steps_to_run_ == StepsToRun::pure_steps ? StepClass::pure : StepClass::measured);
 }
 
 Status Rerun::lay_out(const std::string& folder) {
@@ -92,7 +93,7 @@ Status Rerun::lay_out(const std::string& folder) {
   campaign_.work = ".evolve/" + campaign_.name;
   campaign_.rules = "rules";
   campaign_.steps = "steps";
-  campaign_.python = surrounding_.python;
+  campaign_.python = conditions_.python;
   TRY(check_bindings(campaign_));
   Placer placer(from_);
   for (const RecordedFile& file : past_.record.sources) {
@@ -123,7 +124,7 @@ Status Rerun::lay_out(const std::string& folder) {
 }
 
 Result<std::string> Rerun::device_kind() {
-  if (anew_ == Anew::measurements) return cpu_kind();
+  if (steps_to_run_ == StepsToRun::measurements) return cpu_kind();
   for (const RecordedStep& step : past_.record.steps) {
     if (step.step_class != StepClass::measured) continue;
     TRY_ASSIGN(auto result, from_.ledger->rounds().recall_any(step.key));
@@ -206,7 +207,7 @@ Status Rerun::take_over(const RecordedStep& step) {
 
 Result<std::vector<NodeId>> Rerun::targets() const {
   std::vector<std::string> names;
-  if (anew_ == Anew::pure_steps) {
+  if (steps_to_run_ == StepsToRun::pure_steps) {
     names.push_back(fmt::format("round-{}", past_.stored.round));
   } else {
     for (const RecordedStep& step : past_.record.steps) {
@@ -221,13 +222,13 @@ Result<std::vector<NodeId>> Rerun::targets() const {
 Result<BuildSummary> Rerun::build_anew(const std::vector<NodeId>& targets, Lookup& lookup) {
   BuildOptions options;
   options.jobs = machine_.jobs > 0 ? machine_.jobs : usable_cores();
-  if (surrounding_.jobs > 0) options.jobs = surrounding_.jobs;
-  options.order_seed = surrounding_.order_seed;
+  if (conditions_.jobs > 0) options.jobs = conditions_.jobs;
+  options.order_seed = conditions_.order_seed;
   options.capacity = with_memory({});
-  options.command_environment = surrounding_.environment;
+  options.command_environment = conditions_.environment;
   options.command_environment.merge(command_environment());
-  if (auto temporary = surrounding_.environment.find("TMPDIR");
-      temporary != surrounding_.environment.end()) {
+  if (auto temporary = conditions_.environment.find("TMPDIR");
+      temporary != conditions_.environment.end()) {
     TRY(state_->files.make_folders(temporary->second));
   }
   world::LocalRunner runner(machine_.guard, state_->clock);

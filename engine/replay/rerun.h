@@ -51,8 +51,8 @@ struct Machine {
   Display display;
 };
 
-// The surroundings of a run. No step's bytes may depend on them.
-struct Surrounding {
+// The conditions of a run. No step's bytes may depend on them.
+struct Conditions {
   std::string python;                              // the interpreter's absolute path
   std::map<std::string, std::string> environment;  // in place of the default variables
   uint64_t order_seed = 0;
@@ -61,23 +61,23 @@ struct Surrounding {
   [[nodiscard]] std::string text() const;
 };
 
-// Returns the surroundings of this process.
-Surrounding usual_surrounding();
+// Returns the conditions of this process.
+Conditions default_conditions();
 
 // The steps that run. The outputs of all others are taken from the record.
-enum class Anew { pure_steps, measurements };
+enum class StepsToRun { pure_steps, measurements };
 
 class Rerun {
  public:
   // `from`: the state that has the record; its folder is an absolute path.
   Rerun(const SessionOptions& common, const PastRound& past, State& from, const Machine& machine,
-        Surrounding surrounding, Anew anew, Judge judge)
+        Conditions conditions, StepsToRun steps_to_run, Judge judge)
       : common_(common),
         past_(past),
         from_(from),
         machine_(machine),
-        surrounding_(std::move(surrounding)),
-        anew_(anew),
+        conditions_(std::move(conditions)),
+        steps_to_run_(steps_to_run),
         judge_(judge) {}
 
   // Lays out `folder` as a project, makes it the current folder, and builds what is to run. Returns
@@ -110,8 +110,8 @@ class Rerun {
   const PastRound& past_;
   State& from_;
   const Machine& machine_;
-  Surrounding surrounding_;
-  Anew anew_;
+  Conditions conditions_;
+  StepsToRun steps_to_run_;
   Judge judge_;
   Campaign campaign_;
   std::unique_ptr<State> state_;

@@ -17,12 +17,12 @@ namespace {
 
 using nlohmann::json;
 
-Surrounding surrounding_of(int run, const std::string& folder, const std::string& python) {
+Conditions conditions_of(int run, const std::string& folder, const std::string& python) {
   static constexpr std::array kZones = {"America/St_Johns", "Asia/Kathmandu", "UTC",
                                         "Pacific/Chatham"};
   static constexpr std::array kLocales = {"C", "POSIX", "C.UTF-8"};
   const auto number = static_cast<size_t>(run);
-  Surrounding out;
+  Conditions out;
   out.python = python;
   out.environment = {{"PYTHONHASHSEED", std::to_string(run)},
                      {"TZ", kZones[number % kZones.size()]},
@@ -93,15 +93,15 @@ std::string first_difference(const RecordedFile& file, const std::string& was,
 // Finds the steps that differ, and where each begins to differ. Steps that differ only because of
 // an earlier one are counted.
 Result<Comparison> compare(const PastRound& past, const Record& record, Rerun& rerun) {
-  std::map<std::string, const RecordedStep*> anew;
-  for (const RecordedStep& step : record.steps) anew[step.outputs.front().path] = &step;
+  std::map<std::string, const RecordedStep*> steps_to_run;
+  for (const RecordedStep& step : record.steps) steps_to_run[step.outputs.front().path] = &step;
   Comparison out;
   out.facts = rerun.taken_over();
   out.pure = past.record.steps.size() - out.facts;
   out.ran = rerun.summary().ran;
   for (const RecordedStep& step : past.record.steps) {
-    auto other = anew.find(step.outputs.front().path);
-    if (other == anew.end() || other->second->key != step.key) {
+    auto other = steps_to_run.find(step.outputs.front().path);
+    if (other == steps_to_run.end() || other->second->key != step.key) {
       ++out.behind;
       continue;
     }
@@ -118,9 +118,9 @@ Result<Comparison> compare(const PastRound& past, const Record& record, Rerun& r
 }
 
 Result<Comparison> run_pure_steps(const SessionOptions& common, const PastRound& past, State& from,
-                                  const Machine& machine, const Surrounding& surrounding,
+                                  const Machine& machine, const Conditions& conditions,
                                   const std::string& folder, Judge judge) {
-  Rerun rerun(common, past, from, machine, surrounding, Anew::pure_steps, judge);
+  Rerun rerun(common, past, from, machine, conditions, StepsToRun::pure_steps, judge);
   TRY_ASSIGN(auto record, rerun.run(folder));
   return compare(past, record, rerun);
 }
@@ -130,7 +130,7 @@ Result<Comparison> run_pure_steps(const SessionOptions& common, const PastRound&
 Result<Answer> verify(const SessionOptions& common, const PastRound& past, State& from,
                       const Machine& machine, const std::string& folder, Judge judge) {
   TRY_ASSIGN(auto found,
-             run_pure_steps(common, past, from, machine, usual_surrounding(), folder, judge));
+             run_pure_steps(common, past, from, machine, default_conditions(), folder, judge));
   std::string text = text_of(found.differences);
   text += fmt::format("{}, record {}: {} pure steps ran again, in {} commands", past.name(),
                       past.stored.id, found.pure, found.ran);
@@ -164,17 +164,17 @@ Result<Answer> check_determinism(const SessionOptions& common, const PastRound& 
   size_t pure = 0;
   bool is_same = true;
   // Each run leaves another current folder, so the interpreter is found first.
-  const std::string python = usual_surrounding().python;
+  const std::string python = default_conditions().python;
   for (int run = 1; run <= times; ++run) {
     // The lengths of paths differ, too.
     const std::string its =
         fmt::format("{}/{}", folder, std::string(static_cast<size_t>(run), 'x'));
-    const Surrounding surrounding = surrounding_of(run, its, python);
-    TRY_ASSIGN(auto found, run_pure_steps(common, past, from, machine, surrounding, its, judge));
+    const Conditions conditions = conditions_of(run, its, python);
+    TRY_ASSIGN(auto found, run_pure_steps(common, past, from, machine, conditions, its, judge));
     pure = found.pure;
     is_same = is_same && found.is_same();
     for (json& one : found.differences) {
-      one["run"] = surrounding.text();
+      one["run"] = conditions.text();
       differences.push_back(std::move(one));
     }
   }

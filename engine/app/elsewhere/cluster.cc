@@ -68,10 +68,10 @@ Cluster::Cluster(k8s::Access access, const world::HttpOptions& options)
     : access_(std::move(access)),
       http_(options),
       watching_http_(options),
-      api_(http_, access_.server, surroundings()),
-      watching_(watching_http_, access_.server, surroundings()) {}
+      api_(http_, access_.server, connection()),
+      watching_(watching_http_, access_.server, connection()) {}
 
-k8s::ApiConnection Cluster::surroundings() {
+k8s::ApiConnection Cluster::connection() {
   return {[this](bool is_refused) { return token(is_refused); }, world::patience().pause,
           [clock = world::SystemClock()]() mutable { return clock.monotonic_seconds(); }};
 }

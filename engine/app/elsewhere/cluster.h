@@ -31,7 +31,7 @@ class Cluster {
 
  private:
   Cluster(k8s::Access access, const world::HttpOptions& options);
-  k8s::ApiConnection surroundings();
+  k8s::ApiConnection connection();
   Result<std::string> token(bool is_refused);
 
   k8s::Access access_;
