@@ -37,7 +37,7 @@ Result<int64_t> drop_broken(const Keeping& keeping) {
 }
 
 // Calls `visit` for each file of each record, until it fails.
-Status for_each_file(RoundLog& log,
+Status for_each_file(RoundTable& log,
                      const std::function<Status(const StoredRecord&, const RecordedFile&)>& visit) {
   return log.for_each_record([&](const StoredRecord& stored) -> Status {
     auto record = decode_record(stored.text);
@@ -75,7 +75,7 @@ std::vector<size_t> what_goes(std::span<const Weighed> blobs, const GcLimits& li
   return out;
 }
 
-Result<std::unordered_set<Digest>> pinned(RoundLog& log) {
+Result<std::unordered_set<Digest>> pinned(RoundTable& log) {
   std::unordered_set<Digest> out;
   auto status = for_each_file(log, [&](const StoredRecord&, const RecordedFile& file) -> Status {
     out.insert(file.content);

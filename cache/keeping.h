@@ -42,7 +42,7 @@ struct Keeping {
 };
 
 // Returns all blobs that records of the ledger need.
-Result<std::unordered_set<Digest>> pinned(RoundLog& log);
+Result<std::unordered_set<Digest>> pinned(RoundTable& log);
 
 struct GcReport {
   int64_t blobs = 0, bytes = 0;  // before gc()

@@ -51,7 +51,7 @@ Result<std::unique_ptr<SqliteLedger>> SqliteLedger::open(const std::string& path
              out->database_.prepare("INSERT INTO edge (build, output, step, outcome, "
                                     "reason, key) VALUES (?, ?, ?, ?, ?, ?)"));
   out->insert_edge_.emplace(std::move(insert_edge));
-  TRY_ASSIGN(auto builds, BuildLog::open(out->database_, *out->results_));
+  TRY_ASSIGN(auto builds, BuildTable::open(out->database_, *out->results_));
   out->builds_.emplace(std::move(builds));
   out->rounds_.emplace(out->database_, *out->results_, out->build_);
   return out;

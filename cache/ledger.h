@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "cache/action_table.h"
-#include "cache/build_log.h"
-#include "cache/round_log.h"
-#include "cache/use_log.h"
+#include "cache/build_table.h"
+#include "cache/round_table.h"
+#include "cache/use_table.h"
 #include "engine/core/ports.h"
 
 namespace evolve::cache {
@@ -47,9 +47,9 @@ class SqliteLedger : public Ledger {
   // Returns what SQLite finds wrong with the file; empty: nothing.
   Result<std::vector<std::string>> check() { return database_.check(); }
 
-  BuildLog& builds() { return *builds_; }
-  RoundLog& rounds() { return *rounds_; }
-  UseLog& use() { return use_; }
+  BuildTable& builds() { return *builds_; }
+  RoundTable& rounds() { return *rounds_; }
+  UseTable& use() { return use_; }
 
  private:
   explicit SqliteLedger(Database database)
@@ -61,9 +61,9 @@ class SqliteLedger : public Ledger {
   // Set by open(), in this order.
   std::optional<ActionTable> results_;
   std::optional<Statement> insert_edge_;
-  std::optional<BuildLog> builds_;
-  std::optional<RoundLog> rounds_;
-  UseLog use_;
+  std::optional<BuildTable> builds_;
+  std::optional<RoundTable> rounds_;
+  UseTable use_;
 };
 
 }  // namespace evolve::cache

@@ -218,7 +218,7 @@ Result<json> variant_report(const Campaign& campaign, const std::string& variant
   return report;
 }
 
-Result<json> rounds_report(const std::string& campaign, cache::RoundLog& log) {
+Result<json> rounds_report(const std::string& campaign, cache::RoundTable& log) {
   TRY_ASSIGN(auto rounds, log.selections(campaign));
   json out = json::array();
   for (const auto& round : rounds) {

@@ -22,6 +22,6 @@ Result<nlohmann::json> variant_report(const Campaign& campaign, const std::strin
                                       cache::SqliteLedger& ledger);
 
 // Returns what `log` reports of all rounds.
-Result<nlohmann::json> rounds_report(const std::string& campaign, cache::RoundLog& log);
+Result<nlohmann::json> rounds_report(const std::string& campaign, cache::RoundTable& log);
 
 }  // namespace evolve

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 // Returns the last round up to `last` that follows from the rounds before it as they are. After an
 // edit and a build of some rounds, or after a build that did not end, later rounds lie there as
 // they were before.
-Result<int> last_connected(const Campaign& campaign, cache::RoundLog& log, int last) {
+Result<int> last_connected(const Campaign& campaign, cache::RoundTable& log, int last) {
   TRY_ASSIGN(auto rounds, log.selections(campaign.name));
   std::map<int, std::string> selections;
   for (const cache::RoundRecord& one : rounds) selections[one.number] = one.selection;

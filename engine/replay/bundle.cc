@@ -147,7 +147,7 @@ Status store(const Bundle& bundle, const std::string& campaign, State& state) {
 }
 
 // Whether a campaign of that name exists here with other records.
-Result<bool> is_another(cache::RoundLog& log, const std::string& campaign,
+Result<bool> is_another(cache::RoundTable& log, const std::string& campaign,
                         const std::vector<BundledRound>& rounds) {
   for (const BundledRound& round : rounds) {
     TRY_ASSIGN(auto last, log.last_record(campaign, round.number));
@@ -157,7 +157,7 @@ Result<bool> is_another(cache::RoundLog& log, const std::string& campaign,
 }
 
 // Returns the first round, from 1, that was recorded here with another selection; 0: no round.
-Result<int> other_selection(cache::RoundLog& log, const std::string& campaign,
+Result<int> other_selection(cache::RoundTable& log, const std::string& campaign,
                             const std::vector<BundledRound>& rounds) {
   TRY_ASSIGN(auto known, log.selections(campaign));
   for (const cache::RoundRecord& own : known) {

@@ -11,7 +11,7 @@ namespace evolve {
 
 namespace {
 
-Result<PastRound> load_record(cache::RoundLog& log, cache::StoredRecord stored) {
+Result<PastRound> load_record(cache::RoundTable& log, cache::StoredRecord stored) {
   PastRound out;
   out.stored = std::move(stored);
   std::vector<Record> rounds;
@@ -33,13 +33,13 @@ Result<PastRound> load_record(cache::RoundLog& log, cache::StoredRecord stored) 
   return out;
 }
 
-Result<PastRound> load_record(cache::RoundLog& log, int64_t id) {
+Result<PastRound> load_record(cache::RoundTable& log, int64_t id) {
   TRY_ASSIGN(auto stored, log.find_record(id));
   if (!stored) return bad_input(fmt::format("the ledger has no record {}", id), "", "evolve log");
   return load_record(log, *std::move(stored));
 }
 
-Result<PastRound> load_record(cache::RoundLog& log, const std::string& campaign,
+Result<PastRound> load_record(cache::RoundTable& log, const std::string& campaign,
                               const std::string& round) {
   std::vector<std::string> known;
   std::optional<cache::StoredRecord> last;

@@ -104,7 +104,7 @@ std::string described(const RecordedStep& step) {
   return fmt::format("{} {}", step.step, step.subject);
 }
 
-Result<Answer> compare_records(const PastRound& a, const PastRound& b, cache::RoundLog& log) {
+Result<Answer> compare_records(const PastRound& a, const PastRound& b, cache::RoundTable& log) {
   const std::string names = fmt::format("records {} and {}", a.stored.id, b.stored.id);
   auto parting = first_parting(a.record, b.record);
   if (!parting) {

@@ -1,8 +1,8 @@
-#include "cache/use_log.h"
+#include "cache/use_table.h"
 
 namespace evolve::cache {
 
-Status UseLog::record_steps(const std::map<std::string, Tally>& by_step) {
+Status UseTable::record_steps(const std::map<std::string, Tally>& by_step) {
   TRY_ASSIGN(auto insert, database_->prepare("INSERT INTO tally VALUES (?, ?, ?, ?, ?, ?, ?)"));
   return database_->transaction([&]() -> Status {
     for (const auto& [step, tally] : by_step) {
@@ -19,7 +19,7 @@ Status UseLog::record_steps(const std::map<std::string, Tally>& by_step) {
   });
 }
 
-Result<std::map<std::string, Tally>> UseLog::steps() {
+Result<std::map<std::string, Tally>> UseTable::steps() {
   std::map<std::string, Tally> out;
   auto status = database_->query(
       "SELECT step, sum(ran), sum(cached), sum(failed), sum(spent), sum(saved) FROM tally"
@@ -34,7 +34,7 @@ Result<std::map<std::string, Tally>> UseLog::steps() {
   return out;
 }
 
-Result<double> UseLog::spent_seconds(const std::string& campaign, const std::string& step) {
+Result<double> UseTable::spent_seconds(const std::string& campaign, const std::string& step) {
   double out = 0;
   auto status = database_->query(
       "SELECT sum(spent) FROM tally JOIN build ON build.id = tally.build"
@@ -48,7 +48,7 @@ Result<double> UseLog::spent_seconds(const std::string& campaign, const std::str
   return out;
 }
 
-Status UseLog::record_pools(const std::map<std::string, PoolUse>& by_pool) {
+Status UseTable::record_pools(const std::map<std::string, PoolUse>& by_pool) {
   if (by_pool.empty()) return {};
   TRY_ASSIGN(auto insert, database_->prepare("INSERT INTO node_use VALUES (?, ?, ?, ?, ?)"));
   return database_->transaction([&]() -> Status {
@@ -65,7 +65,7 @@ Status UseLog::record_pools(const std::map<std::string, PoolUse>& by_pool) {
   });
 }
 
-Result<std::map<std::string, PoolUse>> UseLog::nodes() {
+Result<std::map<std::string, PoolUse>> UseTable::nodes() {
   std::map<std::string, PoolUse> out;
   auto status = database_->query(
       "SELECT pool, sum(pods), sum(seconds), sum(chip_seconds) FROM node_use GROUP BY pool",

@@ -17,10 +17,10 @@ struct Tally {
   double saved_seconds = 0;  // of commands whose results were cached
 };
 
-class UseLog {
+class UseTable {
  public:
   // Both arguments must outlive the log. `build` is the number of the build under way.
-  UseLog(Database& database, const int64_t& build) : database_(&database), build_(&build) {}
+  UseTable(Database& database, const int64_t& build) : database_(&database), build_(&build) {}
 
   // Adds what this build did, by step.
   Status record_steps(const std::map<std::string, Tally>& by_step);

@@ -32,10 +32,10 @@ struct StoredRecord {
 // The origin of a record: a build here, or somebody else.
 enum class Origin { own, imported };
 
-class RoundLog {
+class RoundTable {
  public:
   // All arguments must outlive the log. `build` is the number of the build under way.
-  RoundLog(Database& database, ActionTable& results, const int64_t& build)
+  RoundTable(Database& database, ActionTable& results, const int64_t& build)
       : database_(&database), results_(&results), build_(&build) {}
 
   // Records a round's selection, unless it is the round's last one already.

@@ -25,10 +25,10 @@ struct BuildRecord {
   int cached = 0;
 };
 
-class BuildLog {
+class BuildTable {
  public:
   // Both arguments must outlive the log.
-  static Result<BuildLog> open(Database& database, ActionTable& results);
+  static Result<BuildTable> open(Database& database, ActionTable& results);
 
   // Returns a campaign's builds, newest first.
   Result<std::vector<BuildRecord>> list(const std::string& campaign);
@@ -50,7 +50,7 @@ class BuildLog {
   Result<std::optional<EdgeRecord>> edge_before(const std::string& output, int64_t build);
 
  private:
-  BuildLog(Database& database, ActionTable& results, Statement last_edge)
+  BuildTable(Database& database, ActionTable& results, Statement last_edge)
       : database_(&database), results_(&results), last_edge_(std::move(last_edge)) {}
   Result<EdgeRecord> read_edge(const Statement& row);
   // Returns the rows of the table `edge` that `where`, which is SQL, selects.

@@ -1,4 +1,4 @@
-#include "cache/build_log.h"
+#include "cache/build_table.h"
 
 #include <utility>
 
@@ -15,15 +15,15 @@ Outcome outcome_from(const std::string& name) {
 
 }  // namespace
 
-Result<BuildLog> BuildLog::open(Database& database, ActionTable& results) {
+Result<BuildTable> BuildTable::open(Database& database, ActionTable& results) {
   TRY_ASSIGN(auto last_edge,
              database.prepare("SELECT output, step, edge.outcome, reason, key FROM edge JOIN build "
                               "ON build.id = edge.build"
                               " WHERE output = ? AND campaign = ? ORDER BY edge.id DESC LIMIT 1"));
-  return BuildLog(database, results, std::move(last_edge));
+  return BuildTable(database, results, std::move(last_edge));
 }
 
-Result<std::vector<BuildRecord>> BuildLog::list(const std::string& campaign) {
+Result<std::vector<BuildRecord>> BuildTable::list(const std::string& campaign) {
   std::vector<BuildRecord> out;
   auto status = database_->query(
       "SELECT id, started, campaign, targets, toolchain, outcome, ran, cached FROM build"
@@ -39,7 +39,7 @@ Result<std::vector<BuildRecord>> BuildLog::list(const std::string& campaign) {
   return out;
 }
 
-Result<std::optional<BuildRecord>> BuildLog::first_that_ran(const Digest& key) {
+Result<std::optional<BuildRecord>> BuildTable::first_that_ran(const Digest& key) {
   std::optional<BuildRecord> out;
   auto status = database_->query(
       "SELECT build.id, started, campaign, targets FROM edge JOIN build ON build.id = edge.build"
@@ -57,13 +57,13 @@ Result<std::optional<BuildRecord>> BuildLog::first_that_ran(const Digest& key) {
   return out;
 }
 
-Result<std::vector<EdgeRecord>> BuildLog::edges(int64_t id) {
+Result<std::vector<EdgeRecord>> BuildTable::edges(int64_t id) {
   return edges_where("WHERE build = ? ORDER BY id",
                      [&](Statement& statement) { statement.bind(1, id); });
 }
 
-Result<std::optional<EdgeRecord>> BuildLog::last_edge(const std::string& campaign,
-                                                      const std::string& output) {
+Result<std::optional<EdgeRecord>> BuildTable::last_edge(const std::string& campaign,
+                                                        const std::string& output) {
   auto row = last_edge_.bind(1, output).bind(2, campaign).step();
   if (!row || !*row) {
     last_edge_.reset();
@@ -76,8 +76,8 @@ Result<std::optional<EdgeRecord>> BuildLog::last_edge(const std::string& campaig
   return std::optional<EdgeRecord>(*std::move(record));
 }
 
-Result<std::optional<Digest>> BuildLog::last_key(const std::string& campaign,
-                                                 const std::string& output) {
+Result<std::optional<Digest>> BuildTable::last_key(const std::string& campaign,
+                                                   const std::string& output) {
   auto row = last_edge_.bind(1, output).bind(2, campaign).step();
   auto key = row && *row ? Digest::from_hex(last_edge_.text(4)) : std::nullopt;
   last_edge_.reset();
@@ -85,19 +85,20 @@ Result<std::optional<Digest>> BuildLog::last_key(const std::string& campaign,
   return key;
 }
 
-Result<std::vector<EdgeRecord>> BuildLog::last_edges() {
+Result<std::vector<EdgeRecord>> BuildTable::last_edges() {
   return edges_where("WHERE id IN (SELECT max(id) FROM edge GROUP BY output) ORDER BY output",
                      [](Statement&) {});
 }
 
-Result<std::vector<EdgeRecord>> BuildLog::last_edges_of(const std::string& step, int count) {
+Result<std::vector<EdgeRecord>> BuildTable::last_edges_of(const std::string& step, int count) {
   return edges_where(
       "WHERE id IN (SELECT max(id) FROM edge WHERE step = ? AND outcome <> 'failed'"
       " GROUP BY output) ORDER BY id DESC LIMIT ?",
       [&](Statement& statement) { statement.bind(1, step).bind(2, int64_t{count}); });
 }
 
-Result<std::optional<EdgeRecord>> BuildLog::edge_before(const std::string& output, int64_t build) {
+Result<std::optional<EdgeRecord>> BuildTable::edge_before(const std::string& output,
+                                                          int64_t build) {
   TRY_ASSIGN(
       auto found,
       edges_where(
@@ -108,7 +109,7 @@ Result<std::optional<EdgeRecord>> BuildLog::edge_before(const std::string& outpu
   return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
 }
 
-Result<EdgeRecord> BuildLog::read_edge(const Statement& row) {
+Result<EdgeRecord> BuildTable::read_edge(const Statement& row) {
   EdgeRecord record;
   record.output = row.text(0);
   record.step = row.text(1);
@@ -120,8 +121,8 @@ Result<EdgeRecord> BuildLog::read_edge(const Statement& row) {
   return record;
 }
 
-Result<std::vector<EdgeRecord>> BuildLog::edges_where(const std::string& where,
-                                                      const std::function<void(Statement&)>& bind) {
+Result<std::vector<EdgeRecord>> BuildTable::edges_where(
+    const std::string& where, const std::function<void(Statement&)>& bind) {
   std::vector<EdgeRecord> out;
   auto status = database_->query("SELECT output, step, outcome, reason, key FROM edge " + where,
                                  bind, [&](Statement& row) -> Status {

@@ -1,10 +1,10 @@
-#include "cache/round_log.h"
+#include "cache/round_table.h"
 
 #include <utility>
 
 namespace evolve::cache {
 
-Status RoundLog::record_selection(const std::string& campaign, const RoundRecord& round) {
+Status RoundTable::record_selection(const std::string& campaign, const RoundRecord& round) {
   TRY_ASSIGN(auto known, selections(campaign));
   for (const RoundRecord& old : known) {
     if (old.number == round.number && old.selection == round.selection) return {};
@@ -19,7 +19,7 @@ Status RoundLog::record_selection(const std::string& campaign, const RoundRecord
       .run();
 }
 
-Result<std::vector<RoundRecord>> RoundLog::selections(const std::string& campaign) {
+Result<std::vector<RoundRecord>> RoundTable::selections(const std::string& campaign) {
   std::vector<RoundRecord> out;
   auto status = database_->query(
       "SELECT number, recorded, selection FROM round WHERE campaign = ?1 AND id IN"
@@ -33,7 +33,7 @@ Result<std::vector<RoundRecord>> RoundLog::selections(const std::string& campaig
   return out;
 }
 
-Result<int64_t> RoundLog::add_record(const StoredRecord& record, Origin origin) {
+Result<int64_t> RoundTable::add_record(const StoredRecord& record, Origin origin) {
   int64_t id = 0;
   auto status = database_->transaction([&]() -> Status {
     TRY_ASSIGN(auto last, last_record(record.campaign, record.round));
@@ -63,7 +63,7 @@ Result<int64_t> RoundLog::add_record(const StoredRecord& record, Origin origin) 
   return id;
 }
 
-Result<bool> RoundLog::is_imported(int64_t record) {
+Result<bool> RoundTable::is_imported(int64_t record) {
   bool out = false;
   auto status = database_->query(
       "SELECT id FROM imported_record WHERE id = ?",
@@ -76,22 +76,23 @@ Result<bool> RoundLog::is_imported(int64_t record) {
   return out;
 }
 
-Result<std::optional<StoredRecord>> RoundLog::find_record(int64_t id) {
+Result<std::optional<StoredRecord>> RoundTable::find_record(int64_t id) {
   return record_where("WHERE id = ?", [&](Statement& statement) { statement.bind(1, id); });
 }
 
-Result<std::optional<StoredRecord>> RoundLog::last_record(const std::string& campaign, int round) {
+Result<std::optional<StoredRecord>> RoundTable::last_record(const std::string& campaign,
+                                                            int round) {
   return record_where(
       "WHERE campaign = ? AND round = ? ORDER BY id DESC LIMIT 1",
       [&](Statement& statement) { statement.bind(1, campaign).bind(2, int64_t{round}); });
 }
 
-Status RoundLog::for_each_record(const std::function<Status(const StoredRecord&)>& visit) {
+Status RoundTable::for_each_record(const std::function<Status(const StoredRecord&)>& visit) {
   return records(
       "ORDER BY id", [](Statement&) {}, visit);
 }
 
-Result<std::vector<std::string>> RoundLog::campaigns() {
+Result<std::vector<std::string>> RoundTable::campaigns() {
   std::vector<std::string> out;
   auto status = database_->query(
       "SELECT DISTINCT campaign FROM record ORDER BY campaign", [](Statement&) {},
@@ -103,12 +104,12 @@ Result<std::vector<std::string>> RoundLog::campaigns() {
   return out;
 }
 
-Status RoundLog::add_imported(const ActionResult& result) {
+Status RoundTable::add_imported(const ActionResult& result) {
   TRY_ASSIGN(auto statement, database_->prepare("INSERT OR IGNORE INTO imported VALUES (?, ?)"));
   return statement.bind(1, result.key).bind(2, encode_result(result)).run();
 }
 
-Result<std::optional<ActionResult>> RoundLog::recall_any(const Digest& key) {
+Result<std::optional<ActionResult>> RoundTable::recall_any(const Digest& key) {
   auto found = results_->find(key);
   if (!found || *found) return found;
   auto status = database_->query(
@@ -122,8 +123,8 @@ Result<std::optional<ActionResult>> RoundLog::recall_any(const Digest& key) {
   return found;
 }
 
-Status RoundLog::records(const std::string& where, const Binding& bind,
-                         const std::function<Status(const StoredRecord&)>& visit) {
+Status RoundTable::records(const std::string& where, const Binding& bind,
+                           const std::function<Status(const StoredRecord&)>& visit) {
   return database_->query(
       "SELECT id, before, campaign, round, recorded, text FROM record " + where, bind,
       [&](Statement& row) {
@@ -132,8 +133,8 @@ Status RoundLog::records(const std::string& where, const Binding& bind,
       });
 }
 
-Result<std::optional<StoredRecord>> RoundLog::record_where(const std::string& where,
-                                                           const Binding& bind) {
+Result<std::optional<StoredRecord>> RoundTable::record_where(const std::string& where,
+                                                             const Binding& bind) {
   std::optional<StoredRecord> out;
   auto status = records(where, bind, [&](const StoredRecord& record) -> Status {
     out = record;
