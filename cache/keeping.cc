@@ -37,9 +37,10 @@ Result<int64_t> drop_broken(const Keeping& keeping) {
 }
 
 // Calls `visit` for each file of each record, until it fails.
-Status for_each_file(RoundTable& log,
-                     const std::function<Status(const StoredRecord&, const RecordedFile&)>& visit) {
-  return log.for_each_record([&](const StoredRecord& stored) -> Status {
+Status for_each_file(
+    RoundTable& log,
+    const std::function<Status(const RecordedRound&, const RecordedFile&)>& visit) {
+  return log.for_each_record([&](const RecordedRound& stored) -> Status {
     auto record = decode_record(stored.text);
     if (!record) return std::move(record).error().within(fmt::format("record {}", stored.id));
     for (const RecordedFile& file : files_of(*record)) {
@@ -77,7 +78,7 @@ std::vector<size_t> what_goes(std::span<const Weighed> blobs, const GcLimits& li
 
 Result<std::unordered_set<Digest>> pinned(RoundTable& log) {
   std::unordered_set<Digest> out;
-  auto status = for_each_file(log, [&](const StoredRecord&, const RecordedFile& file) -> Status {
+  auto status = for_each_file(log, [&](const RecordedRound&, const RecordedFile& file) -> Status {
     out.insert(file.content);
     return {};
   });
@@ -133,7 +134,7 @@ Result<std::unordered_set<Digest>> fetch_lost(const Keeping& keeping, RemoteCach
   };
   TRY(keeping.memo.for_each(note));
   // From the ledger, only results that records need are asked for: gc removed the rest on purpose.
-  auto status = keeping.ledger.rounds().for_each_record([&](const StoredRecord& stored) -> Status {
+  auto status = keeping.ledger.rounds().for_each_record([&](const RecordedRound& stored) -> Status {
     TRY_ASSIGN(auto record, decode_record(stored.text));
     for (const RecordedStep& step : record.steps) {
       TRY_ASSIGN(auto result, keeping.ledger.recall(step.key));
@@ -174,7 +175,8 @@ Result<VerifyReport> verify(const Keeping& keeping, RemoteCache* remote) {
   }
   std::set<std::string> missing;
   auto status = for_each_file(
-      keeping.ledger.rounds(), [&](const StoredRecord& stored, const RecordedFile& file) -> Status {
+      keeping.ledger.rounds(),
+      [&](const RecordedRound& stored, const RecordedFile& file) -> Status {
         if (file.content == folder_digest()) return {};
         TRY_ASSIGN(auto is_there, keeping.blobs.contains(file.content));
         if (is_there) return {};

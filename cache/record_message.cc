@@ -62,7 +62,7 @@ bool are_sound(const std::vector<StoredFile>& files) {
 
 }  // namespace
 
-std::string encode_record(const StoreRecord& record) {
+std::string encode_record(const StoreEntry& record) {
   std::string bytes;
   protozero::pbf_writer message(bytes);
   for (size_t i = 0; i < record.files.size(); ++i) {
@@ -81,8 +81,8 @@ std::string encode_record(const StoreRecord& record) {
   return bytes;
 }
 
-std::optional<StoreRecord> decode_record(const std::string& bytes) {
-  StoreRecord out;
+std::optional<StoreEntry> decode_record(const std::string& bytes) {
+  StoreEntry out;
   try {
     protozero::pbf_reader message(bytes);
     while (message.next()) {

@@ -14,10 +14,10 @@ namespace evolve::cache {
 // Limit for the size of a record.
 constexpr int64_t kMostEntryBytes = 1 << 20;
 
-std::string encode_record(const StoreRecord& record);
+std::string encode_record(const StoreEntry& record);
 
 // Decodes bytes that are not trusted. Nullopt: they are no such message. The caller must judge the
 // text.
-std::optional<StoreRecord> decode_record(const std::string& bytes);
+std::optional<StoreEntry> decode_record(const std::string& bytes);
 
 }  // namespace evolve::cache

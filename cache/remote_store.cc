@@ -97,7 +97,7 @@ Status RemoteStore::fetch(std::span<const WantedFile> files) {
   return {};
 }
 
-Status RemoteStore::put_record(const std::string& name, const StoreRecord& record) {
+Status RemoteStore::put_entry(const std::string& name, const StoreEntry& record) {
   const HttpRequest request = address_.put(RemoteAddress::record(name), encode_record(record));
   if (static_cast<int64_t>(request.body.size()) > kMostEntryBytes) {
     return failed(fmt::format("record {}: is larger than {} bytes", name, kMostEntryBytes));
@@ -106,7 +106,7 @@ Status RemoteStore::put_record(const std::string& name, const StoreRecord& recor
   return {};
 }
 
-Result<std::vector<std::optional<StoreRecord>>> RemoteStore::records(
+Result<std::vector<std::optional<StoreEntry>>> RemoteStore::records(
     std::span<const std::string> names) {
   std::vector<HttpRequest> requests;
   requests.reserve(names.size());
@@ -114,7 +114,7 @@ Result<std::vector<std::optional<StoreRecord>>> RemoteStore::records(
     requests.push_back(address_.get(RemoteAddress::record(name), kMostEntryBytes));
   }
   TRY_ASSIGN(auto answers, perform(requests, true));
-  std::vector<std::optional<StoreRecord>> out;
+  std::vector<std::optional<StoreEntry>> out;
   out.reserve(names.size());
   for (size_t i = 0; i < names.size(); ++i) {
     const HttpResponse& answer = answers[i];

@@ -25,8 +25,8 @@ class RemoteStore : public Store {
 
   Result<std::vector<StoredFile>> put(std::span<const std::string> paths) override;
   Status fetch(std::span<const WantedFile> files) override;
-  Status put_record(const std::string& name, const StoreRecord& record) override;
-  Result<std::vector<std::optional<StoreRecord>>> records(
+  Status put_entry(const std::string& name, const StoreEntry& record) override;
+  Result<std::vector<std::optional<StoreEntry>>> records(
       std::span<const std::string> names) override;
 
  private:

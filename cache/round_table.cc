@@ -33,7 +33,7 @@ Result<std::vector<RoundRecord>> RoundTable::selections(const std::string& campa
   return out;
 }
 
-Result<int64_t> RoundTable::add_record(const StoredRecord& record, Origin origin) {
+Result<int64_t> RoundTable::add_record(const RecordedRound& record, Origin origin) {
   int64_t id = 0;
   auto status = database_->transaction([&]() -> Status {
     TRY_ASSIGN(auto last, last_record(record.campaign, record.round));
@@ -76,18 +76,18 @@ Result<bool> RoundTable::is_imported(int64_t record) {
   return out;
 }
 
-Result<std::optional<StoredRecord>> RoundTable::find_record(int64_t id) {
+Result<std::optional<RecordedRound>> RoundTable::find_record(int64_t id) {
   return record_where("WHERE id = ?", [&](Statement& statement) { statement.bind(1, id); });
 }
 
-Result<std::optional<StoredRecord>> RoundTable::last_record(const std::string& campaign,
-                                                            int round) {
+Result<std::optional<RecordedRound>> RoundTable::last_record(const std::string& campaign,
+                                                             int round) {
   return record_where(
       "WHERE campaign = ? AND round = ? ORDER BY id DESC LIMIT 1",
       [&](Statement& statement) { statement.bind(1, campaign).bind(2, int64_t{round}); });
 }
 
-Status RoundTable::for_each_record(const std::function<Status(const StoredRecord&)>& visit) {
+Status RoundTable::for_each_record(const std::function<Status(const RecordedRound&)>& visit) {
   return records(
       "ORDER BY id", [](Statement&) {}, visit);
 }
@@ -124,7 +124,7 @@ Result<std::optional<ActionResult>> RoundTable::recall_any(const Digest& key) {
 }
 
 Status RoundTable::records(const std::string& where, const Binding& bind,
-                           const std::function<Status(const StoredRecord&)>& visit) {
+                           const std::function<Status(const RecordedRound&)>& visit) {
   return database_->query(
       "SELECT id, before, campaign, round, recorded, text FROM record " + where, bind,
       [&](Statement& row) {
@@ -133,10 +133,10 @@ Status RoundTable::records(const std::string& where, const Binding& bind,
       });
 }
 
-Result<std::optional<StoredRecord>> RoundTable::record_where(const std::string& where,
-                                                             const Binding& bind) {
-  std::optional<StoredRecord> out;
-  auto status = records(where, bind, [&](const StoredRecord& record) -> Status {
+Result<std::optional<RecordedRound>> RoundTable::record_where(const std::string& where,
+                                                              const Binding& bind) {
+  std::optional<RecordedRound> out;
+  auto status = records(where, bind, [&](const RecordedRound& record) -> Status {
     out = record;
     return {};
   });

@@ -20,7 +20,7 @@ struct RoundRecord {
 };
 
 // The record of a round, which adds to the record of the round before.
-struct StoredRecord {
+struct RecordedRound {
   int64_t id = 0;
   int64_t before = 0;  // 0: none
   std::string campaign;
@@ -44,13 +44,13 @@ class RoundTable {
   Result<std::vector<RoundRecord>> selections(const std::string& campaign);
 
   // Stores a record, unless it is the round's last one already. Returns its number, new or old.
-  Result<int64_t> add_record(const StoredRecord& record, Origin origin = Origin::own);
+  Result<int64_t> add_record(const RecordedRound& record, Origin origin = Origin::own);
   // Whether a record came with a bundle, and no build here has made the same.
   Result<bool> is_imported(int64_t record);
   // Nullopt: there is no such record.
-  Result<std::optional<StoredRecord>> find_record(int64_t id);
-  Result<std::optional<StoredRecord>> last_record(const std::string& campaign, int round);
-  Status for_each_record(const std::function<Status(const StoredRecord&)>& visit);
+  Result<std::optional<RecordedRound>> find_record(int64_t id);
+  Result<std::optional<RecordedRound>> last_record(const std::string& campaign, int round);
+  Status for_each_record(const std::function<Status(const RecordedRound&)>& visit);
   // Returns the campaigns that have records, sorted by name.
   Result<std::vector<std::string>> campaigns();
 
@@ -63,8 +63,8 @@ class RoundTable {
   using Binding = std::function<void(Statement&)>;
   // Calls `visit` for rows of the table `record`; `where` is SQL.
   Status records(const std::string& where, const Binding& bind,
-                 const std::function<Status(const StoredRecord&)>& visit);
-  Result<std::optional<StoredRecord>> record_where(const std::string& where, const Binding& bind);
+                 const std::function<Status(const RecordedRound&)>& visit);
+  Result<std::optional<RecordedRound>> record_where(const std::string& where, const Binding& bind);
 
   Database* database_;
   ActionTable* results_;

@@ -372,7 +372,7 @@ std::map<std::string, std::string> Dispatcher::last_words(const std::string& job
 }
 
 std::optional<Run> Dispatcher::run_of(const std::string& order,
-                                      const std::optional<StoreRecord>& record,
+                                      const std::optional<StoreEntry>& record,
                                       const std::map<std::string, std::string>& words) {
   if (!record) return std::nullopt;
   const auto said = words.find(order.substr(0, kWordDigits));

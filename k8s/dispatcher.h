@@ -114,7 +114,7 @@ class Dispatcher {
   // Returns the run that a Job made of an order. Nullopt: there is no record of it, or not the one
   // that the pods' last words name. A failed run counts only if the last words name it, because its
   // record may be of another time.
-  std::optional<Run> run_of(const std::string& order, const std::optional<StoreRecord>& record,
+  std::optional<Run> run_of(const std::string& order, const std::optional<StoreEntry>& record,
                             const std::map<std::string, std::string>& words);
   // Returns the records that the last words of a Job's pods name: a record's digest by the first
   // digits of its order.

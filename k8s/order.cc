@@ -143,7 +143,7 @@ std::string run_name(const std::string& order, std::string_view job) {
   return sha256(fmt::format("{} {} {}", kRunFormat, order, job));
 }
 
-StoreRecord encode_run(const Run& run) {
+StoreEntry encode_run(const Run& run) {
   json text = {{"format", kRunFormat},
                {"order", run.order},
                {"exit_status", run.exit_status},
@@ -155,7 +155,7 @@ StoreRecord encode_run(const Run& run) {
   return {run.files, text.dump(-1, ' ', false, json::error_handler_t::replace)};
 }
 
-std::optional<Run> decode_run(const std::string& order, const StoreRecord& record) {
+std::optional<Run> decode_run(const std::string& order, const StoreEntry& record) {
   const json from = json_or_null(record.text);
   Run out;
   try {

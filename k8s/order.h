@@ -59,8 +59,8 @@ std::string order_name(const Order& order);
 // Returns the name of an order's record. `job`: the Job of a run that failed, whose record is only
 // for that Job; empty: a run that succeeded.
 std::string run_name(const std::string& order, std::string_view job = "");
-StoreRecord encode_run(const Run& run);
+StoreEntry encode_run(const Run& run);
 // Decodes a record that is not trusted. Nullopt: it is no record of the order.
-std::optional<Run> decode_run(const std::string& order, const StoreRecord& record);
+std::optional<Run> decode_run(const std::string& order, const StoreEntry& record);
 
 }  // namespace evolve::k8s

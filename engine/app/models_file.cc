@@ -24,7 +24,7 @@ Result<std::vector<Digest>> models_keys(const Campaign& campaign, State& state) 
   std::vector<Digest> out;
   if (campaign.shape.files.llm.empty()) return out;
   auto status =
-      state.ledger->rounds().for_each_record([&](const cache::StoredRecord& stored) -> Status {
+      state.ledger->rounds().for_each_record([&](const cache::RecordedRound& stored) -> Status {
         if (stored.campaign != campaign.name) return {};
         auto record = decode_record(stored.text);
         if (!record) return std::move(record).error().within(fmt::format("record {}", stored.id));

@@ -28,7 +28,7 @@ struct WantedFile {
 };
 
 // A record under a name. A store may keep the files for as long as it keeps the record.
-struct StoreRecord {
+struct StoreEntry {
   std::vector<StoredFile> files;
   std::string text;
 };
@@ -42,9 +42,9 @@ class Store {
   // Fetches files. `failed`: a file is not there any more, or its bytes have another SHA-256.
   virtual Status fetch(std::span<const WantedFile> files) = 0;
   // Stores a record. `name` is a SHA-256 that is no file's.
-  virtual Status put_record(const std::string& name, const StoreRecord& record) = 0;
+  virtual Status put_entry(const std::string& name, const StoreEntry& record) = 0;
   // Returns the records of these names. Nullopt: no record, or something else under that name.
-  virtual Result<std::vector<std::optional<StoreRecord>>> records(
+  virtual Result<std::vector<std::optional<StoreEntry>>> records(
       std::span<const std::string> names) = 0;
 };
 

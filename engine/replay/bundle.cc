@@ -53,7 +53,7 @@ class Exporter {
   Status describe() {
     auto& log = past_.state->ledger->rounds();
     json records = json::array();
-    for (const cache::StoredRecord& stored : round_.chain) {
+    for (const cache::RecordedRound& stored : round_.chain) {
       TRY_ASSIGN(auto selection, selection_of(stored));
       records.push_back({{"round", stored.round},
                          {"recorded", stored.recorded},
@@ -91,7 +91,7 @@ class Exporter {
 
   // Returns the selection that the record names, which need not be the round's last one; null: it
   // names none.
-  Result<json> selection_of(const cache::StoredRecord& stored) {
+  Result<json> selection_of(const cache::RecordedRound& stored) {
     TRY_ASSIGN(auto record, decode_record(stored.text));
     for (const RecordedFile& file : files_of(record)) {
       if (file.path != selection_path(stored.round)) continue;

@@ -11,7 +11,7 @@ namespace evolve {
 
 namespace {
 
-Result<PastRound> load_record(cache::RoundTable& log, cache::StoredRecord stored) {
+Result<PastRound> load_record(cache::RoundTable& log, cache::RecordedRound stored) {
   PastRound out;
   out.stored = std::move(stored);
   std::vector<Record> rounds;
@@ -42,7 +42,7 @@ Result<PastRound> load_record(cache::RoundTable& log, int64_t id) {
 Result<PastRound> load_record(cache::RoundTable& log, const std::string& campaign,
                               const std::string& round) {
   std::vector<std::string> known;
-  std::optional<cache::StoredRecord> last;
+  std::optional<cache::RecordedRound> last;
   for (int number = 1;; ++number) {
     TRY_ASSIGN(auto stored, log.last_record(campaign, number));
     if (!stored) break;

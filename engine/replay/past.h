@@ -16,9 +16,9 @@ namespace evolve {
 
 // A recorded round.
 struct PastRound {
-  cache::StoredRecord stored;
-  std::vector<cache::StoredRecord> chain;  // records of round 0 to this one
-  Record record;                           // all of these as one
+  cache::RecordedRound stored;
+  std::vector<cache::RecordedRound> chain;  // records of round 0 to this one
+  Record record;                            // all of these as one
 
   [[nodiscard]] std::string name() const {
     return fmt::format("round-{} of {}", stored.round, stored.campaign);

@@ -217,11 +217,11 @@ class Agent {
     if (is_good) {
       TRY(keep_outputs(number, run));
     }
-    const StoreRecord record = k8s::encode_run(run);
+    const StoreEntry record = k8s::encode_run(run);
     // A failed run is recorded only for our Job, so whoever asks for the order next tries it again.
     const std::string place = k8s::run_name(
         name, run.exit_status == 0 && !run.timed_out ? "" : std::string_view(settings_.job));
-    TRY(store_.put_record(place, record));
+    TRY(store_.put_entry(place, record));
     TRY(tell(name, record));
     print_out(fmt::format("{}: exited with {} after {:.1f} s\n", name.substr(0, kDigits),
                           run.exit_status, run.seconds));
@@ -269,7 +269,7 @@ class Agent {
   }
 
   // Adds a record's digest to our last words.
-  Status tell(const std::string& name, const StoreRecord& record) {
+  Status tell(const std::string& name, const StoreEntry& record) {
     if (settings_.message.empty()) return {};
     return say(settings_, fmt::format("{} {}\n", name.substr(0, kDigits), sha256(record.text)));
   }

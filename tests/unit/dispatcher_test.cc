@@ -107,7 +107,7 @@ class FakeStore : public Store {
  public:
   explicit FakeStore(FakeFiles& files) : files_(files) {}
   std::map<std::string, std::string> blobs;  // by SHA-256
-  std::map<std::string, StoreRecord> kept;
+  std::map<std::string, StoreEntry> kept;
   bool is_away = false;
 
   Result<std::vector<StoredFile>> put(std::span<const std::string> paths) override {
@@ -124,14 +124,14 @@ class FakeStore : public Store {
     }
     return {};
   }
-  Status put_record(const std::string& name, const StoreRecord& record) override {
+  Status put_entry(const std::string& name, const StoreEntry& record) override {
     kept[name] = record;
     return {};
   }
-  Result<std::vector<std::optional<StoreRecord>>> records(
+  Result<std::vector<std::optional<StoreEntry>>> records(
       std::span<const std::string> names) override {
     if (is_away) return external("store: connection refused");
-    std::vector<std::optional<StoreRecord>> out;
+    std::vector<std::optional<StoreEntry>> out;
     for (const std::string& name : names) {
       auto record = kept.find(name);
       out.push_back(record == kept.end() ? std::nullopt : std::optional(record->second));
@@ -239,7 +239,7 @@ struct Lab {
         run.files = {store.add("output of " + order->inputs[0].second.sha256)};
         run.discovered = {"$work/steps/y.py"};
       }
-      const StoreRecord record = encode_run(run);
+      const StoreEntry record = encode_run(run);
       store.kept[run_name(run.order, exit_status == 0 ? "" : job)] = record;
       words += run.order.substr(0, 12) + " " + sha256(record.text) + "\n";
     }

@@ -400,8 +400,8 @@ TEST_CASE("a record is found under its name, and what is no record is none") {
   FakeServer server;
   Sharer one(server);
   const std::string name = sha256("order"), other = sha256("another");
-  const StoreRecord record = {{{sha256("a"), 1, true}}, "text \xff"};
-  REQUIRE(one.store.put_record(name, record));
+  const StoreEntry record = {{{sha256("a"), 1, true}}, "text \xff"};
+  REQUIRE(one.store.put_entry(name, record));
   auto found = one.store.records(std::vector{name, other});
   REQUIRE(found);
   REQUIRE((*found)[0]);
