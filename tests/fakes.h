@@ -364,11 +364,11 @@ class QuietListener : public Listener {
  public:
   std::vector<Error> faults;
   std::vector<EdgeEvent> ended;
-  void planned(const Graph&, const Plan&) override {}
+  void planned(const Graph&, const BuildPlan&) override {}
   void started(const EdgeEvent&) override {}
-  void finished(const EdgeEvent& event, const Plan&) override { ended.push_back(event); }
+  void finished(const EdgeEvent& event, const BuildPlan&) override { ended.push_back(event); }
   void fault(const Error& error) override { faults.push_back(error); }
-  void tick(const Plan&) override {}
+  void tick(const BuildPlan&) override {}
 };
 
 // A world in memory with a manifest: write files, build, look at what ran. Its one program is `cat

@@ -30,7 +30,7 @@ class Planned {
         "build.ninja", [&](const std::string&) { return Result<std::string>(text); }, graph));
     auto targets = graph.targets(asked.targets);
     REQUIRE(targets);
-    Plan::Cost cost;
+    BuildPlan::Cost cost;
     if (!asked.costs.empty()) {
       cost = [this, costs = asked.costs](EdgeId id) {
         auto it = costs.find(name(id));
@@ -42,7 +42,7 @@ class Planned {
 
   Graph graph;
 
-  Plan& plan() { return *made_; }
+  BuildPlan& plan() { return *made_; }
   [[nodiscard]] EdgeId edge(const std::string& output) const {
     return graph.node(*graph.find_node(output)).made_by.value();
   }
@@ -70,7 +70,7 @@ class Planned {
     for (EdgeId id : plan().all_ready()) plan().queue(id);
   }
   // Starts the next edge of the queue, and returns its name; empty: none has room.
-  std::string start(Plan::Where where = Plan::Where::anywhere) {
+  std::string start(BuildPlan::Where where = BuildPlan::Where::anywhere) {
     auto id = plan().next_queued(where);
     if (!id) return "";
     plan().run(*id);
@@ -103,7 +103,7 @@ class Planned {
   }
 
  private:
-  std::optional<Plan> made_;
+  std::optional<BuildPlan> made_;
 };
 
 }  // namespace evolve

@@ -38,7 +38,7 @@ json all_cached(json report) {
 // The names that edges declare in `environment = NAME …`.
 std::vector<std::string> declared_names(const Graph& graph, const std::vector<NodeId>& targets) {
   std::set<std::string> names;
-  const Plan plan(graph, targets);
+  const BuildPlan plan(graph, targets);
   for (EdgeId id : plan.wanted_edges()) {
     for (std::string& name : words_in(graph.extension(id, "environment")))
       names.insert(std::move(name));

@@ -70,7 +70,7 @@ Result<std::string> Why::asked_again() {
 
 Result<json> Why::stored() {
   std::map<std::pair<std::string, std::string>, json> groups;
-  const Plan plan(graph_, targets_);
+  const BuildPlan plan(graph_, targets_);
   for (EdgeId id : plan.wanted_edges()) {
     if (graph_.edge(id).is_phony() || seen_.contains(id)) continue;
     TRY_ASSIGN(auto last, session_.state->ledger->last_record(lookup_.keys().record_name(id)));
@@ -89,7 +89,7 @@ Result<json> Why::last_build() {
   if (builds.empty()) return json();
   const auto& last = builds.front();
   TRY_ASSIGN(auto edges, ledger.builds().edges(last.id));
-  const Plan plan(graph_, targets_);
+  const BuildPlan plan(graph_, targets_);
   const std::set<EdgeId> wanted(plan.wanted_edges().begin(), plan.wanted_edges().end());
   // Rows are in the manifest's order, and edges that it no longer has come last. The order in which
   // edges ended is chance.

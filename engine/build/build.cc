@@ -241,10 +241,11 @@ class Build {
     TRY(start_waiting());
     bool has_slot = true;
     while (may_start()) {
-      const auto where = has_slot && has_room() ? Plan::Where::anywhere : Plan::Where::elsewhere;
+      const auto where =
+          has_slot && has_room() ? BuildPlan::Where::anywhere : BuildPlan::Where::elsewhere;
       auto id = plan_.next_queued(where);
       if (!id) return {};
-      if (where == Plan::Where::anywhere && !plan_.is_elsewhere(*id)) {
+      if (where == BuildPlan::Where::anywhere && !plan_.is_elsewhere(*id)) {
         has_slot = ports_.runner.acquire();
         if (!has_slot) continue;
       }
@@ -523,7 +524,7 @@ class Build {
   const BuildPorts& ports_;
   const BuildOptions& options_;
   Hits hits_;  // found by a scan before the build
-  Plan plan_;
+  BuildPlan plan_;
   Dyndeps dyndeps_;
   Collector collector_;
   Outputs outputs_;

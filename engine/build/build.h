@@ -33,13 +33,13 @@ class Listener {
   virtual ~Listener() = default;
   // A dyndep file was read; the edges that bind it get its inputs and outputs.
   virtual void dyndep_loaded(NodeId) {}
-  virtual void planned(const Graph& graph, const Plan& plan) = 0;
+  virtual void planned(const Graph& graph, const BuildPlan& plan) = 0;
   virtual void started(const EdgeEvent& event) = 0;
-  virtual void finished(const EdgeEvent& event, const Plan& plan) = 0;
+  virtual void finished(const EdgeEvent& event, const BuildPlan& plan) = 0;
   // A fault of one edge. `keep_going` decides whether the build goes on.
   virtual void fault(const Error& error) = 0;
   // Called a few times a second while edges run.
-  virtual void tick(const Plan& plan) = 0;
+  virtual void tick(const BuildPlan& plan) = 0;
 };
 
 struct BuildPorts {

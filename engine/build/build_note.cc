@@ -81,7 +81,7 @@ class Noting {
 Result<std::optional<BuildNote>> note_of(const Graph& graph, const std::vector<NodeId>& targets,
                                          Lookup& lookup) {
   Noting noting(graph, lookup);
-  const Plan plan(graph, targets);
+  const BuildPlan plan(graph, targets);
   for (EdgeId id : plan.wanted_edges()) {
     TRY_ASSIGN(auto is_noted, noting.add_edge(id));
     if (!is_noted) return std::optional<BuildNote>{};

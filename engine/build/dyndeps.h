@@ -14,7 +14,7 @@ namespace evolve {
 class Dyndeps {
  public:
   // Calls `tell` for each file that was read.
-  Dyndeps(Graph& graph, Plan& plan, Files& files, std::function<void(NodeId file)> tell)
+  Dyndeps(Graph& graph, BuildPlan& plan, Files& files, std::function<void(NodeId file)> tell)
       : graph_(graph), plan_(plan), files_(files), tell_(std::move(tell)) {}
 
   // Reads a file that is up to date, once. Edges that bind the file get its inputs and outputs.
@@ -27,7 +27,7 @@ class Dyndeps {
 
  private:
   Graph& graph_;
-  Plan& plan_;
+  BuildPlan& plan_;
   Files& files_;
   std::function<void(NodeId)> tell_;
 };

@@ -120,7 +120,7 @@ Result<std::optional<KeyWriter>> Lookup::key_to_ask(EdgeId id) {
   return std::optional(std::move(key));
 }
 
-Status Lookup::look_ahead(Plan& plan) {
+Status Lookup::look_ahead(BuildPlan& plan) {
   if (!results_.is_far() || rule_ != nullptr) return {};
   foreseen_.resize(graph_.edge_count());
   const auto first = plan.next_ready();

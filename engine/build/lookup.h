@@ -75,7 +75,7 @@ class Lookup {
 
   // Tells a remote memo in advance the keys of all ready edges, unless it was already told the
   // first one's.
-  Status look_ahead(Plan& plan);
+  Status look_ahead(BuildPlan& plan);
 
   // Whether the edge is up to date: its key is the one in the snapshot, and its output files are
   // unchanged. With another rule, that rule decides. True: the digests of the outputs are set.

@@ -19,7 +19,8 @@ void remove_repeated(std::vector<EdgeId>& edges) {
 
 }  // namespace
 
-Plan::Plan(const Graph& graph, std::span<const NodeId> targets, Cost cost, Resources capacity)
+BuildPlan::BuildPlan(const Graph& graph, std::span<const NodeId> targets, Cost cost,
+                     Resources capacity)
     : graph_(graph),
       cost_(std::move(cost)),
       capacity_(std::move(capacity)),
@@ -29,7 +30,7 @@ Plan::Plan(const Graph& graph, std::span<const NodeId> targets, Cost cost, Resou
   want(targets);
 }
 
-void Plan::want(std::span<const NodeId> targets) {
+void BuildPlan::want(std::span<const NodeId> targets) {
   const size_t known = wanted_.size();
   std::vector<NodeId> open(targets.begin(), targets.end());
   while (!open.empty()) {
@@ -63,7 +64,7 @@ void Plan::want(std::span<const NodeId> targets) {
   }
 }
 
-bool Plan::needs(EdgeId id, EdgeId other) const {
+bool BuildPlan::needs(EdgeId id, EdgeId other) const {
   std::set<EdgeId> seen = {id};
   std::vector<EdgeId> open = {id};
   while (!open.empty()) {
@@ -87,7 +88,7 @@ bool Plan::needs(EdgeId id, EdgeId other) const {
   return false;
 }
 
-Error Plan::cycle(EdgeId id, NodeId node) const {
+Error BuildPlan::cycle(EdgeId id, NodeId node) const {
   const std::string& path = graph_.path(node);
   if (graph_.node(node).made_by == id)
     return bad_input(fmt::format("dependency cycle: {} -> {}", path, path));
@@ -95,7 +96,7 @@ Error Plan::cycle(EdgeId id, NodeId node) const {
                                graph_.path(graph_.edge(id).outputs.front()), path));
 }
 
-Status Plan::learn_makers(std::span<const NodeId> nodes) {
+Status BuildPlan::learn_makers(std::span<const NodeId> nodes) {
   const std::set<NodeId> is_new(nodes.begin(), nodes.end());
   std::map<EdgeId, std::set<EdgeId>> users_of;
   for (NodeId node : nodes) {
@@ -133,7 +134,7 @@ Status Plan::learn_makers(std::span<const NodeId> nodes) {
   return {};
 }
 
-Result<bool> Plan::wait_for(EdgeId id, std::span<const NodeId> nodes) {
+Result<bool> BuildPlan::wait_for(EdgeId id, std::span<const NodeId> nodes) {
   want(nodes);
   std::vector<EdgeId> makers;
   for (NodeId node : nodes) {
@@ -159,7 +160,7 @@ Result<bool> Plan::wait_for(EdgeId id, std::span<const NodeId> nodes) {
   return true;
 }
 
-void Plan::set(EdgeId id, EdgeState state) {
+void BuildPlan::set(EdgeId id, EdgeState state) {
   EdgeState& current = states_[index(id)];
   --counts_[static_cast<size_t>(current)];
   ++counts_[static_cast<size_t>(state)];
@@ -170,12 +171,12 @@ void Plan::set(EdgeId id, EdgeState state) {
   if (state == EdgeState::queued) queued_[line_of(id)].push({weight_of(id), id});
 }
 
-Plan::Line Plan::line_of(EdgeId id) const {
+BuildPlan::Line BuildPlan::line_of(EdgeId id) const {
   Placement placement = placement_of(graph_.extensions(id), capacity_);
   return {graph_.edge(id).pool, std::move(placement.needs), placement.is_elsewhere};
 }
 
-bool Plan::has_room(const Line& line) const {
+bool BuildPlan::has_room(const Line& line) const {
   if (line.pool->depth > 0) {
     auto running = running_.find(line.pool);
     if (running != running_.end() && running->second >= line.pool->depth) return false;
@@ -190,7 +191,7 @@ bool Plan::has_room(const Line& line) const {
   });
 }
 
-void Plan::occupy(const Line& line, int count) {
+void BuildPlan::occupy(const Line& line, int count) {
   running_[line.pool] += count;
   for (const auto& [name, amount] : line.needs) {
     InUse& use = in_use_[name];
@@ -201,11 +202,11 @@ void Plan::occupy(const Line& line, int count) {
   }
 }
 
-float Plan::weight_of(EdgeId id) const {
+float BuildPlan::weight_of(EdgeId id) const {
   return weights_.empty() ? 0 : weights_[index(id)];
 }
 
-void Plan::weigh() {
+void BuildPlan::weigh() {
   // An edge of unknown cost counts as much as the known ones do on average.
   std::vector<std::optional<double>> costs(graph_.edge_count());
   double sum = 0;
@@ -247,18 +248,18 @@ void Plan::weigh() {
   }
 }
 
-const Plan::Place* Plan::front(std::priority_queue<Place>& queue, EdgeState state) const {
+const BuildPlan::Place* BuildPlan::front(std::priority_queue<Place>& queue, EdgeState state) const {
   while (!queue.empty() && states_[index(queue.top().edge)] != state) queue.pop();
   return queue.empty() ? nullptr : &queue.top();
 }
 
-std::optional<EdgeId> Plan::next_ready() {
+std::optional<EdgeId> BuildPlan::next_ready() {
   const Place* first = front(ready_, EdgeState::ready);
   if (first == nullptr) return std::nullopt;
   return first->edge;
 }
 
-std::vector<EdgeId> Plan::all_ready() const {
+std::vector<EdgeId> BuildPlan::all_ready() const {
   std::vector<EdgeId> out;
   if (count(EdgeState::ready) == 0) return out;
   std::copy_if(wanted_.begin(), wanted_.end(), std::back_inserter(out),
@@ -266,7 +267,7 @@ std::vector<EdgeId> Plan::all_ready() const {
   return out;
 }
 
-std::optional<EdgeId> Plan::next_queued(Where where) {
+std::optional<EdgeId> BuildPlan::next_queued(Where where) {
   const Place* best = nullptr;
   for (auto& [line, queue] : queued_) {
     if (where == Where::elsewhere && !line.is_elsewhere) continue;
@@ -278,7 +279,7 @@ std::optional<EdgeId> Plan::next_queued(Where where) {
   return best->edge;
 }
 
-const std::vector<EdgeId>& Plan::dependents(EdgeId id) {
+const std::vector<EdgeId>& BuildPlan::dependents(EdgeId id) {
   dependents_.clear();
   for (NodeId output : graph_.edge(id).outputs) {
     graph_.for_each_user(output, [&](EdgeId user) {
@@ -294,14 +295,14 @@ const std::vector<EdgeId>& Plan::dependents(EdgeId id) {
   return dependents_;
 }
 
-void Plan::finish(EdgeId id) {
+void BuildPlan::finish(EdgeId id) {
   set(id, EdgeState::done);
   for (EdgeId user : dependents(id)) {
     if (--missing_[index(user)] == 0) set(user, EdgeState::ready);
   }
 }
 
-void Plan::skip(EdgeId id) {
+void BuildPlan::skip(EdgeId id) {
   std::vector<EdgeId> open = {id};
   while (!open.empty()) {
     EdgeId edge = open.back();
@@ -314,7 +315,7 @@ void Plan::skip(EdgeId id) {
   }
 }
 
-void Plan::fail(EdgeId id) {
+void BuildPlan::fail(EdgeId id) {
   set(id, EdgeState::failed);
   const std::vector<EdgeId> users = dependents(id);
   for (EdgeId user : users) skip(user);

@@ -35,7 +35,7 @@ enum class EdgeState : uint8_t {
   skipped,   // an edge that it needs failed or was skipped
 };
 
-class Plan {
+class BuildPlan {
  public:
   // How long an edge is expected to run, in any unit; nullopt: as long as the others.
   using Cost = std::function<std::optional<double>(EdgeId)>;
@@ -45,8 +45,8 @@ class Plan {
   // without costs, by manifest order. Running edges together need no more of a resource than
   // `capacity` has; an edge that needs more runs alone. Without a capacity, memory is unlimited,
   // and any other resource serves one edge at a time. REQUIRES: no cycle above the targets.
-  Plan(const Graph& graph, std::span<const NodeId> targets, Cost cost = {},
-       Resources capacity = {});
+  BuildPlan(const Graph& graph, std::span<const NodeId> targets, Cost cost = {},
+            Resources capacity = {});
 
   // Returns the first edge whose key can be looked up. The edge stays ready.
   [[nodiscard]] std::optional<EdgeId> next_ready();

@@ -137,7 +137,7 @@ class Scan {
   std::set<NodeId> absent_;  // made files whose digest is known, but that are not in place
   std::set<NodeId> unread_;  // dyndep files
   size_t dyndeps_seen_ = 0;  // wanted edges that read_dyndeps() has seen
-  Plan plan_;
+  BuildPlan plan_;
   Dyndeps dyndeps_;
   std::vector<Pending> pending_;
 };

@@ -7,7 +7,7 @@
 
 namespace evolve {
 
-void Trace::planned(const Graph& graph, const Plan& plan) {
+void Trace::planned(const Graph& graph, const BuildPlan& plan) {
   graph_ = &graph;
   start_ = clock_.monotonic_seconds();
   next_.planned(graph, plan);
@@ -27,7 +27,7 @@ void Trace::started(const EdgeEvent& event) {
   next_.started(event);
 }
 
-void Trace::finished(const EdgeEvent& event, const Plan& plan) {
+void Trace::finished(const EdgeEvent& event, const BuildPlan& plan) {
   if (auto running = running_.extract(event.edge)) {
     Span& span = spans_[running.mapped()];
     span.end = clock_.monotonic_seconds() - start_;

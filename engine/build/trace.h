@@ -19,11 +19,11 @@ class Trace : public Listener {
   Trace(Listener& next, Clock& clock) : next_(next), clock_(clock) {}
 
   void dyndep_loaded(NodeId file) override { next_.dyndep_loaded(file); }
-  void planned(const Graph& graph, const Plan& plan) override;
+  void planned(const Graph& graph, const BuildPlan& plan) override;
   void started(const EdgeEvent& event) override;
-  void finished(const EdgeEvent& event, const Plan& plan) override;
+  void finished(const EdgeEvent& event, const BuildPlan& plan) override;
   void fault(const Error& error) override { next_.fault(error); }
-  void tick(const Plan& plan) override { next_.tick(plan); }
+  void tick(const BuildPlan& plan) override { next_.tick(plan); }
 
   // Returns the JSON object, with times in microseconds from the start of the build. `tid` is the
   // job slot. `args.critical` marks the critical path, which `otherData` lists from its first edge

@@ -35,7 +35,7 @@ void StatusPrinter::started(const EdgeEvent& event) {
   if (event.has_console) printer_.lock();
 }
 
-void StatusPrinter::finished(const EdgeEvent& event, const Plan&) {
+void StatusPrinter::finished(const EdgeEvent& event, const BuildPlan&) {
   if (event.outcome == Outcome::hit && !event.is_restored) {
     // The edge turned out to be up to date.
     if (pending_.contains(event.edge)) --counts_.total;

@@ -23,12 +23,12 @@ class StatusPrinter : public Listener {
                 const StatusFormat& format, Terminal terminal, Clock& clock);
 
   void dyndep_loaded(NodeId file) override;
-  void planned(const Graph&, const Plan&) override {}
+  void planned(const Graph&, const BuildPlan&) override {}
   void started(const EdgeEvent& event) override;
-  void finished(const EdgeEvent& event, const Plan& plan) override;
+  void finished(const EdgeEvent& event, const BuildPlan& plan) override;
   // Prints nothing, because the edge's end already reports the fault, as in Ninja.
   void fault(const Error&) override {}
-  void tick(const Plan&) override {}
+  void tick(const BuildPlan&) override {}
   // Prints the text that waited for a console command, and ends the line.
   void end();
 

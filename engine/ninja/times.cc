@@ -55,7 +55,7 @@ Status Times::adopt_all() {
     all.push_back(graph_.edge(static_cast<EdgeId>(i)).outputs.front());
   }
   if (graph_.find_cycle(all)) return {};  // the build reports it
-  Plan plan(graph_, all);
+  BuildPlan plan(graph_, all);
   while (auto id = plan.next_ready()) {
     TRY(adopt(*id));
     plan.finish(*id);

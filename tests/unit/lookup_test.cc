@@ -473,7 +473,7 @@ TEST_CASE("a far memo is told at once of all edges that may be looked up, and on
   for (const char* name : {"a", "b", "out"}) world.snapshot.forget(maker_of(world, name));
   FarMemo far(world.memo);
   Lookup lookup(*world.graph, world.files, far, world.ledger, world.snapshot, {});
-  Plan plan(*world.graph, *world.graph->default_targets());
+  BuildPlan plan(*world.graph, *world.graph->default_targets());
   REQUIRE(lookup.look_ahead(plan));
   CHECK(far.foreseen.empty());
   lookup.results().use_far_memo();

@@ -290,9 +290,9 @@ TEST_CASE("while this machine is full only edges of node pools start, each in it
       "build d: r\n  node_pool = cpu\n  pool = one\nbuild e: r\n  node_pool = cpu\n  pool = one\n",
       {.capacity = {{place_in("tpu"), 1}, {place_in("cpu"), 2}}});
   planned.queue_all();
-  CHECK(planned.start(Plan::Where::elsewhere) == "b");
-  CHECK(planned.start(Plan::Where::elsewhere) == "d");
-  CHECK(planned.start(Plan::Where::elsewhere).empty());  // Ninja's pools hold there, too
+  CHECK(planned.start(BuildPlan::Where::elsewhere) == "b");
+  CHECK(planned.start(BuildPlan::Where::elsewhere) == "d");
+  CHECK(planned.start(BuildPlan::Where::elsewhere).empty());  // Ninja's pools hold there, too
   CHECK(planned.start() == "a");
   CHECK(planned.start().empty());
 }
@@ -303,7 +303,7 @@ TEST_CASE("an edge whose node pool does not exist runs on this machine, with its
       {.capacity = {{place_in("cpu"), 9}, {"memory", 4}}});
   CHECK_FALSE(planned.plan().is_elsewhere(planned.edge("a")));
   planned.queue_all();
-  CHECK(planned.start(Plan::Where::elsewhere).empty());
+  CHECK(planned.start(BuildPlan::Where::elsewhere).empty());
   CHECK(planned.start() == "a");
   CHECK(planned.start().empty());
 }

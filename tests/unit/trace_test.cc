@@ -11,11 +11,11 @@ using namespace evolve;
 namespace {
 
 struct Silent : Listener {
-  void planned(const Graph&, const Plan&) override {}
+  void planned(const Graph&, const BuildPlan&) override {}
   void started(const EdgeEvent&) override {}
-  void finished(const EdgeEvent&, const Plan&) override {}
+  void finished(const EdgeEvent&, const BuildPlan&) override {}
   void fault(const Error&) override {}
-  void tick(const Plan&) override {}
+  void tick(const BuildPlan&) override {}
 };
 
 // base ──► left ──► (phony) all ──► top      base takes 1 s, left 2 s, right 1 s and is not waited
@@ -35,7 +35,7 @@ TEST_CASE("a trace names the chain of commands that the build waited for") {
   Silent silent;
   Trace trace(silent, clock);
   const Graph& graph = *world.graph;
-  const Plan plan(graph, std::vector<NodeId>{*graph.find_node("top")});
+  const BuildPlan plan(graph, std::vector<NodeId>{*graph.find_node("top")});
   CHECK(trace.summary() == "nothing ran");
   trace.planned(graph, plan);
   auto event = [&](const char* output, Outcome outcome = Outcome::ran) {

@@ -229,7 +229,7 @@ class NinjaBuild {
 
   // Implements -n: reports what would run as if it ran.
   BuildSummary pretend(const std::vector<Pending>& pending, ninja::StatusPrinter& printer) {
-    Plan plan(graph_, std::vector<NodeId>{});
+    BuildPlan plan(graph_, std::vector<NodeId>{});
     for (const Pending& one : pending) {
       EdgeEvent event;
       event.edge = one.edge;
