@@ -110,7 +110,7 @@ UndecidedPlans undecided_plans(const Campaign& campaign, const Graph& graph,
   UndecidedPlans out;
   const auto planned = planned_variants(campaign.shape, after + 1, campaign.shape.rounds());
   if (planned.empty()) return out;
-  const Plan build(graph, targets);
+  const BuildPlan build(graph, targets);
   const std::set<EdgeId> wanted(build.wanted_edges().begin(), build.wanted_edges().end());
   for (const int number : planned) {
     const std::string id = VariantId(number).text();
