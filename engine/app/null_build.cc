@@ -91,7 +91,7 @@ Result<bool> NullBuild::is_recorded(const json& about) {
   return !digest.empty() && digest == about.value("record_digest", "");
 }
 
-Result<std::optional<json>> NullBuild::report(const SessionOptions& options) {
+Result<std::optional<json>> NullBuild::report(const CampaignFlags& options) {
   const double start = state_.clock.monotonic_seconds();
   const std::optional<json> unknown;
   std::string warning;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/app/session.h"
+#include "engine/app/open_campaign.h"
 #include "engine/build/build.h"
 #include "engine/build/build_note.h"
 
@@ -15,12 +15,12 @@ namespace evolve {
 
 class NullBuild {
  public:
-  NullBuild(Session& session, const std::vector<std::string>& targets)
+  NullBuild(OpenCampaign& session, const std::vector<std::string>& targets)
       : session_(session), state_(*session.state), targets_(targets) {}
 
   // Returns the report of a build that has nothing to do, and records that build. Nullopt: it
   // cannot be told whether there is nothing to do.
-  Result<std::optional<nlohmann::json>> report(const SessionOptions& options);
+  Result<std::optional<nlohmann::json>> report(const CampaignFlags& options);
   // Looks at what the manifest is made from, for note(). To be called before the manifest is read.
   void look_at_sources();
   // Notes for the next build that `targets` are built. `report`: what this build reported.
@@ -36,7 +36,7 @@ class NullBuild {
   // Returns the digest of a record's text; empty: there is no such record.
   Result<std::string> text_digest(int64_t record);
 
-  Session& session_;
+  OpenCampaign& session_;
   State& state_;
   std::vector<std::string> targets_;
   std::vector<NotedFile> sources_;  // the sources of manifest and record, and this program's file

@@ -8,7 +8,7 @@
 
 namespace evolve {
 
-struct SessionOptions {
+struct CampaignFlags {
   CampaignOptions campaign;
   bool has_told_notices = false;  // the pipeline's notices were shown: once for all rounds of a run
   // Warns the user that something was set aside, or is not as it should be.

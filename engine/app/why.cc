@@ -37,7 +37,7 @@ void drop_renames(std::vector<KeyChange>& changes) {
 
 }  // namespace
 
-Why::Why(Session& session, const std::vector<NodeId>& targets)
+Why::Why(OpenCampaign& session, const std::vector<NodeId>& targets)
     : session_(session),
       graph_(*session.graph),
       machine_(session.campaign.machine()),

@@ -7,8 +7,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "engine/app/open_campaign.h"
 #include "engine/app/results.h"
-#include "engine/app/session.h"
 #include "engine/cli/command_line.h"
 #include "engine/core/sha256.h"
 #include "engine/core/text/units.h"

@@ -18,9 +18,9 @@
 #include "engine/app/machine.h"
 #include "engine/app/models_file.h"
 #include "engine/app/null_build.h"
+#include "engine/app/open_campaign.h"
 #include "engine/app/recording.h"
 #include "engine/app/results.h"
-#include "engine/app/session.h"
 #include "engine/app/snapshots.h"
 #include "engine/app/why.h"
 #include "engine/build/build.h"
@@ -120,7 +120,7 @@ void tell(const CommonOptions& common, const BuildCommand& command, json report,
 class CampaignBuild {
  public:
   CampaignBuild(const CommonOptions& common, const BuildCommand& command, BuildOptions options,
-                Session& session, NullBuild& null_build, Remote* remote)
+                OpenCampaign& session, NullBuild& null_build, Remote* remote)
       : common_(common),
         command_(command),
         options_(std::move(options)),
@@ -285,7 +285,7 @@ class CampaignBuild {
   const CommonOptions& common_;
   const BuildCommand& command_;
   BuildOptions options_;
-  Session& session_;
+  OpenCampaign& session_;
   State& state_;
   NullBuild& null_build_;
   Remote* remote_;
@@ -304,7 +304,7 @@ class CampaignBuild {
 };
 
 // Runs the pure steps of a built round again, in other conditions.
-Status check_built(const CommonOptions& common, const BuildCommand& command, Session session,
+Status check_built(const CommonOptions& common, const BuildCommand& command, OpenCampaign session,
                    const Machine& machine) {
   const int round = target_round(session.campaign, command.targets);
   if (round == 0) {
@@ -325,7 +325,7 @@ Status check_built(const CommonOptions& common, const BuildCommand& command, Ses
 }
 
 // Prints what a build of the targets would do.
-Status tell_pending(const CommonOptions& common, Session& session,
+Status tell_pending(const CommonOptions& common, OpenCampaign& session,
                     const std::vector<NodeId>& targets) {
   Why why(session, targets);
   TRY_ASSIGN(auto rows, why.pending());

@@ -7,7 +7,7 @@
 
 namespace evolve::cli {
 
-struct CommonOptions : SessionOptions {
+struct CommonOptions : CampaignFlags {
   bool json = false;
   bool color = false;  // on stderr
 };

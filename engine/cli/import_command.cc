@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/app/session.h"
+#include "engine/app/open_campaign.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/common_options.h"
 #include "engine/cli/new_kernel.h"

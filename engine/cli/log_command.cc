@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/app/campaign_report.h"
-#include "engine/app/session.h"
+#include "engine/app/open_campaign.h"
 #include "engine/cli/command_line.h"
 #include "engine/report/campaign_text.h"
 #include "engine/report/output.h"
@@ -18,7 +18,7 @@ using nlohmann::json;
 
 // Prints the record of a round; `round` 0: of all rounds.
 Status run_log(const CommonOptions& common, int round) {
-  TRY_ASSIGN(auto session, open_session(common));
+  TRY_ASSIGN(auto session, open_for_build(common));
   TRY_ASSIGN(auto rounds, rounds_report(session.campaign.name, session.state->ledger->rounds()));
   const json& report = rounds;
   if (round == 0) {

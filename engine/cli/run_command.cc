@@ -8,8 +8,8 @@
 
 #include "engine/app/authors/targets.h"
 #include "engine/app/campaign.h"
+#include "engine/app/open_campaign.h"
 #include "engine/app/results.h"
-#include "engine/app/session.h"
 #include "engine/app/why.h"
 #include "engine/cli/build_command.h"
 #include "engine/cli/command_line.h"
@@ -51,7 +51,7 @@ Status add_exchanges(const Campaign& campaign, int round, search::Standpoint& at
 }
 
 // Returns where the campaign stands after a round.
-Result<search::Standpoint> standpoint(Session& session, int round) {
+Result<search::Standpoint> standpoint(OpenCampaign& session, int round) {
   search::Standpoint out;
   out.rounds = round;
   std::vector<double> scores;
@@ -76,7 +76,7 @@ Result<search::Standpoint> standpoint(Session& session, int round) {
 }
 
 // Whether a round is already built.
-Result<bool> is_built(Session& session, int round) {
+Result<bool> is_built(OpenCampaign& session, int round) {
   TRY(read_graph(session));
   TRY_ASSIGN(auto targets, find_targets(session, {fmt::format("round-{}", round)}));
   TRY_ASSIGN(auto runs, Why(session, targets).would_run());

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/app/campaign_report.h"
+#include "engine/app/open_campaign.h"
 #include "engine/app/results.h"
-#include "engine/app/session.h"
 #include "engine/cli/command_line.h"
 #include "engine/report/campaign_text.h"
 #include "engine/report/output.h"
@@ -14,7 +14,7 @@ namespace evolve::cli {
 namespace {
 
 Status run_show(const CommonOptions& common, const std::string& variant) {
-  TRY_ASSIGN(auto session, open_session(common));
+  TRY_ASSIGN(auto session, open_for_build(common));
   const Campaign& campaign = session.campaign;
   TRY(built_folder(campaign, variant));
   TRY_ASSIGN(auto report, variant_report(campaign, variant, *session.state->ledger));

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/app/authors/targets.h"
-#include "engine/app/session.h"
+#include "engine/app/open_campaign.h"
 #include "engine/app/why.h"
 #include "engine/cli/command_line.h"
 #include "engine/report/why_text.h"
@@ -16,7 +16,7 @@ namespace {
 
 // Prints what a build would run and why. Empty `target`: the campaign's last round.
 Status run_why(const CommonOptions& common, const std::string& target) {
-  TRY_ASSIGN(auto session, open_session(common));
+  TRY_ASSIGN(auto session, open_for_build(common));
   auto targets =
       find_targets(session, target.empty() ? std::vector<std::string>{} : std::vector{target});
   if (!targets) return std::move(targets).error();

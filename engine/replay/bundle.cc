@@ -172,7 +172,7 @@ Result<int> other_selection(cache::RoundTable& log, const std::string& campaign,
 
 }  // namespace
 
-Result<Answer> export_bundle(const SessionOptions& options, const BundleRequest& request) {
+Result<Answer> export_bundle(const CampaignFlags& options, const BundleRequest& request) {
   TRY_ASSIGN(auto past, open_past(options));
   TRY_ASSIGN(auto round, past.load(request.round, request.record));
   TRY(check_delivery(past, round));
@@ -198,12 +198,12 @@ Result<Answer> export_bundle(const SessionOptions& options, const BundleRequest&
                             static_cast<double>(size) / 1e6, request.path)};
 }
 
-Result<Answer> import_bundle(const SessionOptions& options, const BundleRequest& request) {
+Result<Answer> import_bundle(const CampaignFlags& options, const BundleRequest& request) {
   if (!request.as.empty() && !is_campaign_name(request.as)) {
     return bad_input(fmt::format("--as {}: not a valid campaign name", request.as));
   }
   const std::string path = fs::absolute(request.path).lexically_normal().string();
-  SessionOptions here = options;
+  CampaignFlags here = options;
   if (here.campaign.state.empty() && here.campaign.pipeline.empty()) {
     here.campaign.state = ".evolve";
   }

@@ -16,9 +16,9 @@ struct BundleRequest {
   std::string as;      // import: the campaign's name here; empty: as it was
 };
 
-Result<Answer> export_bundle(const SessionOptions& options, const BundleRequest& request);
+Result<Answer> export_bundle(const CampaignFlags& options, const BundleRequest& request);
 // Checks all of a bundle before it stores anything, and then stores only what a replay needs. A
 // stranger's results never count as results for our own builds.
-Result<Answer> import_bundle(const SessionOptions& options, const BundleRequest& request);
+Result<Answer> import_bundle(const CampaignFlags& options, const BundleRequest& request);
 
 }  // namespace evolve

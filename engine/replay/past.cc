@@ -69,7 +69,7 @@ Result<PastRound> Past::load(const std::string& round, int64_t record) {
                     : load_record(state->ledger->rounds(), campaign, round);
 }
 
-Result<Past> open_past(const SessionOptions& common) {
+Result<Past> open_past(const CampaignFlags& common) {
   TRY_ASSIGN(auto place, find_campaign(common.campaign));
   std::error_code error;
   if (!std::filesystem::exists(place.state + "/ledger.db", error)) {

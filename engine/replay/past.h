@@ -36,6 +36,6 @@ struct Past {
 
 // Opens the records of the campaign that the options name, or else of the only campaign in the
 // state folder.
-Result<Past> open_past(const SessionOptions& common);
+Result<Past> open_past(const CampaignFlags& common);
 
 }  // namespace evolve

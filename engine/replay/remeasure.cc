@@ -106,7 +106,7 @@ class Remeasurement {
 
 }  // namespace
 
-Result<Answer> remeasure(const SessionOptions& common, const PastRound& past, State& from,
+Result<Answer> remeasure(const CampaignFlags& common, const PastRound& past, State& from,
                          const Machine& machine, const std::string& folder, Judge judge) {
   std::vector<const RecordedStep*> measured;
   for (const RecordedStep& step : past.record.steps) {

@@ -138,7 +138,7 @@ Result<Answer> compare_records(const PastRound& a, const PastRound& b, cache::Ro
 
 }  // namespace
 
-Result<Answer> replay(const SessionOptions& common, const ReplayRequest& request,
+Result<Answer> replay(const CampaignFlags& common, const ReplayRequest& request,
                       const Display& display) {
   // The guard starts before any file is open, because it must not hold files that are not its own.
   std::optional<world::Guard> guard;

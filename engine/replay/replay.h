@@ -23,7 +23,7 @@ struct ReplayRequest {
 };
 
 // Puts the round's files into a folder, or runs it again and compares, as the request says.
-Result<Answer> replay(const SessionOptions& common, const ReplayRequest& request,
+Result<Answer> replay(const CampaignFlags& common, const ReplayRequest& request,
                       const Display& display);
 
 }  // namespace evolve

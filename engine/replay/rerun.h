@@ -70,7 +70,7 @@ enum class StepsToRun { pure_steps, measurements };
 class Rerun {
  public:
   // `from`: the state that has the record; its folder is an absolute path.
-  Rerun(const SessionOptions& common, const PastRound& past, State& from, const Machine& machine,
+  Rerun(const CampaignFlags& common, const PastRound& past, State& from, const Machine& machine,
         Conditions conditions, StepsToRun steps_to_run, Judge judge)
       : common_(common),
         past_(past),
@@ -106,7 +106,7 @@ class Rerun {
   Result<std::vector<NodeId>> targets() const;
   Result<BuildSummary> build_anew(const std::vector<NodeId>& targets, Lookup& lookup);
 
-  const SessionOptions& common_;
+  const CampaignFlags& common_;
   const PastRound& past_;
   State& from_;
   const Machine& machine_;

@@ -117,7 +117,7 @@ Result<Comparison> compare(const PastRound& past, const Record& record, Rerun& r
   return out;
 }
 
-Result<Comparison> run_pure_steps(const SessionOptions& common, const PastRound& past, State& from,
+Result<Comparison> run_pure_steps(const CampaignFlags& common, const PastRound& past, State& from,
                                   const Machine& machine, const Conditions& conditions,
                                   const std::string& folder, Judge judge) {
   Rerun rerun(common, past, from, machine, conditions, StepsToRun::pure_steps, judge);
@@ -127,7 +127,7 @@ Result<Comparison> run_pure_steps(const SessionOptions& common, const PastRound&
 
 }  // namespace
 
-Result<Answer> verify(const SessionOptions& common, const PastRound& past, State& from,
+Result<Answer> verify(const CampaignFlags& common, const PastRound& past, State& from,
                       const Machine& machine, const std::string& folder, Judge judge) {
   TRY_ASSIGN(auto found,
              run_pure_steps(common, past, from, machine, default_conditions(), folder, judge));
@@ -157,7 +157,7 @@ Result<Answer> verify(const SessionOptions& common, const PastRound& past, State
   return answer;
 }
 
-Result<Answer> check_determinism(const SessionOptions& common, const PastRound& past, State& from,
+Result<Answer> check_determinism(const CampaignFlags& common, const PastRound& past, State& from,
                                  const Machine& machine, const std::string& folder, int times,
                                  Judge judge) {
   json differences = json::array();

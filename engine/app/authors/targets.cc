@@ -8,7 +8,7 @@
 
 namespace evolve {
 
-Result<std::vector<NodeId>> find_targets(const Session& session,
+Result<std::vector<NodeId>> find_targets(const OpenCampaign& session,
                                          const std::vector<std::string>& names) {
   std::vector<std::string> resolved;
   for (const std::string& name : names) {

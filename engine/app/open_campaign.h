@@ -13,7 +13,7 @@
 
 namespace evolve {
 
-struct Session {
+struct OpenCampaign {
   Campaign campaign;
   Toolchain toolchain;
   std::unique_ptr<State> state;
@@ -21,10 +21,10 @@ struct Session {
 };
 
 // Opens a session, and changes to the project's root. Does not read the graph yet.
-Result<Session> open_without_graph(const SessionOptions& common);
+Result<OpenCampaign> open_without_graph(const CampaignFlags& common);
 // Writes the manifest, and reads it into the session's graph.
-Status read_graph(Session& session);
+Status read_graph(OpenCampaign& session);
 // Does both.
-Result<Session> open_session(const SessionOptions& common);
+Result<OpenCampaign> open_for_build(const CampaignFlags& common);
 
 }  // namespace evolve

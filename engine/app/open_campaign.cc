@@ -1,4 +1,4 @@
-#include "engine/app/session.h"
+#include "engine/app/open_campaign.h"
 
 #include <utility>
 
@@ -6,7 +6,7 @@
 
 namespace evolve {
 
-Result<Session> open_without_graph(const SessionOptions& common) {
+Result<OpenCampaign> open_without_graph(const CampaignFlags& common) {
   TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
   if (!common.has_told_notices) {
     for (const std::string& notice : campaign.shape.pipeline.notices) common.warn(notice);
@@ -18,16 +18,16 @@ Result<Session> open_without_graph(const SessionOptions& common) {
   TRY_ASSIGN(auto state, open_state(campaign.state, Sharing::names, warning));
   if (!warning.empty()) common.warn(warning);
   state->ledger->set_campaign(campaign.name);
-  return Session{std::move(campaign), std::move(toolchain), std::move(state), nullptr};
+  return OpenCampaign{std::move(campaign), std::move(toolchain), std::move(state), nullptr};
 }
 
-Status read_graph(Session& session) {
+Status read_graph(OpenCampaign& session) {
   TRY_ASSIGN(auto graph, write_manifest(session.campaign, session.toolchain.versions));
   session.graph = std::move(graph);
   return {};
 }
 
-Result<Session> open_session(const SessionOptions& common) {
+Result<OpenCampaign> open_for_build(const CampaignFlags& common) {
   auto session = open_without_graph(common);
   if (!session) return session;
   TRY(read_graph(*session));
