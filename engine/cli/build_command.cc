@@ -17,11 +17,11 @@
 #include "engine/app/elsewhere/build_pods.h"
 #include "engine/app/machine.h"
 #include "engine/app/models_file.h"
-#include "engine/app/null_build.h"
 #include "engine/app/open_campaign.h"
 #include "engine/app/recording.h"
 #include "engine/app/results.h"
 #include "engine/app/snapshots.h"
+#include "engine/app/up_to_date.h"
 #include "engine/app/why.h"
 #include "engine/build/build.h"
 #include "engine/build/trace.h"
@@ -120,13 +120,13 @@ void tell(const CommonOptions& common, const BuildCommand& command, json report,
 class CampaignBuild {
  public:
   CampaignBuild(const CommonOptions& common, const BuildCommand& command, BuildOptions options,
-                OpenCampaign& session, NullBuild& null_build, Remote* remote)
+                OpenCampaign& session, UpToDate& up_to_date, Remote* remote)
       : common_(common),
         command_(command),
         options_(std::move(options)),
         session_(session),
         state_(*session.state),
-        null_build_(null_build),
+        null_build_(up_to_date),
         remote_(remote),
         memo_(remote != nullptr ? remote->memo() : static_cast<Memo&>(*state_.memo)),
         progress_(progress_style(common, command), common.color, options_.jobs, state_.clock),
@@ -287,7 +287,7 @@ class CampaignBuild {
   BuildOptions options_;
   OpenCampaign& session_;
   State& state_;
-  NullBuild& null_build_;
+  UpToDate& null_build_;
   Remote* remote_;
   Memo& memo_;
   Progress progress_;
@@ -355,17 +355,17 @@ Result<Before> build_once(const CommonOptions& common, const BuildCommand& comma
   TRY_ASSIGN(auto guard, world::Guard::start());
   TRY_ASSIGN(auto session, open_without_graph(common));
   TRY_ASSIGN(auto remote, Remote::open(command.remote, *session.state));
-  NullBuild null_build(session, command.targets);
+  UpToDate up_to_date(session, command.targets);
   // A null build reports only the outcome; these options ask for more.
   if (!command.dry_run && !common.json && !command.is_ci && command.trace.empty() &&
       command.check_times == 0) {
-    TRY_ASSIGN(auto report, null_build.report(common));
+    TRY_ASSIGN(auto report, up_to_date.report(common));
     if (report) {
       tell(common, command, *report, "");
       return Before();
     }
   }
-  null_build.look_at_sources();
+  up_to_date.look_at_sources();
   if (auto status = read_graph(session); !status) return status.error();
   TRY_ASSIGN(auto targets, find_targets(session, command.targets));
   if (command.dry_run) return done(tell_pending(common, session, targets));
@@ -377,7 +377,7 @@ Result<Before> build_once(const CommonOptions& common, const BuildCommand& comma
   }
   const int jobs = options.jobs;
   auto status =
-      CampaignBuild(common, command, std::move(options), session, null_build, remote.get())
+      CampaignBuild(common, command, std::move(options), session, up_to_date, remote.get())
           .run(targets, guard);
   if (!status || command.check_times == 0) return done(status);
   return done(

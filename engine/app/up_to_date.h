@@ -13,9 +13,9 @@
 
 namespace evolve {
 
-class NullBuild {
+class UpToDate {
  public:
-  NullBuild(OpenCampaign& session, const std::vector<std::string>& targets)
+  UpToDate(OpenCampaign& session, const std::vector<std::string>& targets)
       : session_(session), state_(*session.state), targets_(targets) {}
 
   // Returns the report of a build that has nothing to do, and records that build. Nullopt: it

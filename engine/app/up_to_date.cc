@@ -1,4 +1,4 @@
-#include "engine/app/null_build.h"
+#include "engine/app/up_to_date.h"
 
 #include <fmt/format.h>
 
@@ -48,7 +48,7 @@ std::vector<std::string> declared_names(const Graph& graph, const std::vector<No
 
 }  // namespace
 
-void NullBuild::look_at_sources() {
+void UpToDate::look_at_sources() {
   std::vector<std::string> paths = session_.campaign.sources();
   paths.emplace_back("/proc/self/exe");
   for (const std::string& path : paths) {
@@ -63,7 +63,7 @@ void NullBuild::look_at_sources() {
   }
 }
 
-std::string NullBuild::asked(const std::vector<std::string>& environment) const {
+std::string UpToDate::asked(const std::vector<std::string>& environment) const {
   KeyWriter key;
   key.add("engine", "", EVOLVE_VERSION);
   key.add("shape", "", digest_of(session_.campaign.shape).hex());
@@ -81,17 +81,17 @@ std::string NullBuild::asked(const std::vector<std::string>& environment) const 
   return key.key().hex();
 }
 
-Result<std::string> NullBuild::text_digest(int64_t record) {
+Result<std::string> UpToDate::text_digest(int64_t record) {
   TRY_ASSIGN(auto stored, state_.ledger->rounds().find_record(record));
   return stored ? digest_of(stored->text).hex() : std::string();
 }
 
-Result<bool> NullBuild::is_recorded(const json& about) {
+Result<bool> UpToDate::is_recorded(const json& about) {
   TRY_ASSIGN(auto digest, text_digest(about.value("record", int64_t{0})));
   return !digest.empty() && digest == about.value("record_digest", "");
 }
 
-Result<std::optional<json>> NullBuild::report(const CampaignFlags& options) {
+Result<std::optional<json>> UpToDate::report(const CampaignFlags& options) {
   const double start = state_.clock.monotonic_seconds();
   const std::optional<json> unknown;
   std::string warning;
@@ -124,8 +124,8 @@ Result<std::optional<json>> NullBuild::report(const CampaignFlags& options) {
   return std::optional(std::move(report));
 }
 
-Status NullBuild::note(const std::vector<NodeId>& targets, Lookup& lookup,
-                       const BuildSummary& summary, const json& report, int64_t record) {
+Status UpToDate::note(const std::vector<NodeId>& targets, Lookup& lookup,
+                      const BuildSummary& summary, const json& report, int64_t record) {
   if (!fault_.empty() || record == 0) return {};
   TRY_ASSIGN(auto note, note_of(*session_.graph, targets, lookup));
   if (!note) return {};
