@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/keeping.h"
+#include "cache/housekeeping.h"
 #include "engine/app/elsewhere/build_pods.h"
 #include "engine/app/elsewhere/remote.h"
 #include "engine/app/state.h"

@@ -1,4 +1,4 @@
-#include "cache/keeping.h"
+#include "cache/housekeeping.h"
 
 #include <fmt/format.h>
 
@@ -24,15 +24,15 @@ double worth(const Weighed& blob) {
 }
 
 // Drops the memo's results that cannot be restored; returns how many.
-Result<int64_t> drop_broken(const Keeping& keeping) {
+Result<int64_t> drop_broken(const LocalCache& local) {
   std::vector<Digest> broken;
-  auto status = keeping.memo.for_each([&](const ActionResult& result) -> Status {
-    TRY_ASSIGN(auto lost, lost_blobs(result, keeping.blobs));
+  auto status = local.memo.for_each([&](const ActionResult& result) -> Status {
+    TRY_ASSIGN(auto lost, lost_blobs(result, local.blobs));
     if (!lost.empty()) broken.push_back(result.key);
     return {};
   });
   if (!status) return std::move(status).error();
-  TRY(keeping.memo.drop(broken));
+  TRY(local.memo.drop(broken));
   return static_cast<int64_t>(broken.size());
 }
 
@@ -86,17 +86,17 @@ Result<std::unordered_set<Digest>> pinned(RoundTable& log) {
   return out;
 }
 
-Result<GcReport> gc(const Keeping& keeping, const GcLimits& limits, double now, bool dry_run) {
-  TRY_ASSIGN(auto needed, pinned(keeping.ledger.rounds()));
+Result<GcReport> gc(const LocalCache& local, const GcLimits& limits, double now, bool dry_run) {
+  TRY_ASSIGN(auto needed, pinned(local.ledger.rounds()));
   std::unordered_map<Digest, double> costs;
-  auto status = keeping.memo.for_each([&](const ActionResult& result) -> Status {
+  auto status = local.memo.for_each([&](const ActionResult& result) -> Status {
     for (const Digest& output : result.outputs) {
       costs[output] = std::max(costs[output], result.seconds);
     }
     return {};
   });
   if (!status) return std::move(status).error();
-  TRY_ASSIGN(auto blobs, keeping.blobs.list());
+  TRY_ASSIGN(auto blobs, local.blobs.list());
   GcReport report;
   std::vector<Weighed> weighed;
   for (const StoredBlob& blob : blobs) {
@@ -111,10 +111,10 @@ Result<GcReport> gc(const Keeping& keeping, const GcLimits& limits, double now, 
     ++report.removed_blobs;
     report.removed_bytes += blobs[i].bytes;
     if (dry_run) continue;
-    TRY(keeping.blobs.remove(blobs[i].digest));
+    TRY(local.blobs.remove(blobs[i].digest));
   }
   if (dry_run) return report;
-  TRY_ASSIGN(auto dropped, drop_broken(keeping));
+  TRY_ASSIGN(auto dropped, drop_broken(local));
   report.removed_results = dropped;
   return report;
 }
@@ -123,21 +123,21 @@ namespace {
 
 // Asks the remote cache for all results that lack a blob. Returns the blobs that were lacking and
 // are there now.
-Result<std::unordered_set<Digest>> fetch_lost(const Keeping& keeping, RemoteCache& remote) {
+Result<std::unordered_set<Digest>> fetch_lost(const LocalCache& local, RemoteCache& remote) {
   std::vector<Digest> keys;
   std::unordered_set<Digest> lost;
   auto note = [&](const ActionResult& result) -> Status {
-    TRY_ASSIGN(auto its, lost_blobs(result, keeping.blobs));
+    TRY_ASSIGN(auto its, lost_blobs(result, local.blobs));
     lost.insert(its.begin(), its.end());
     if (!its.empty()) keys.push_back(result.key);
     return {};
   };
-  TRY(keeping.memo.for_each(note));
+  TRY(local.memo.for_each(note));
   // From the ledger, only results that records need are asked for: gc removed the rest on purpose.
-  auto status = keeping.ledger.rounds().for_each_record([&](const RecordedRound& stored) -> Status {
+  auto status = local.ledger.rounds().for_each_record([&](const RecordedRound& stored) -> Status {
     TRY_ASSIGN(auto record, decode_record(stored.text));
     for (const RecordedStep& step : record.steps) {
-      TRY_ASSIGN(auto result, keeping.ledger.recall(step.key));
+      TRY_ASSIGN(auto result, local.ledger.recall(step.key));
       if (!result) continue;
       TRY(note(*result));
     }
@@ -147,7 +147,7 @@ Result<std::unordered_set<Digest>> fetch_lost(const Keeping& keeping, RemoteCach
   if (status = remote.foresee(keys); !status) return std::move(status).error();
   std::unordered_set<Digest> found;
   for (const Digest& blob : lost) {
-    TRY_ASSIGN(auto is_there, keeping.blobs.contains(blob));
+    TRY_ASSIGN(auto is_there, local.blobs.contains(blob));
     if (is_there) found.insert(blob);
   }
   return found;
@@ -155,17 +155,17 @@ Result<std::unordered_set<Digest>> fetch_lost(const Keeping& keeping, RemoteCach
 
 }  // namespace
 
-Result<VerifyReport> verify(const Keeping& keeping, RemoteCache* remote) {
+Result<VerifyReport> verify(const LocalCache& local, RemoteCache* remote) {
   VerifyReport report;
-  TRY_ASSIGN(auto blobs, keeping.blobs.list());
+  TRY_ASSIGN(auto blobs, local.blobs.list());
   for (const StoredBlob& blob : blobs) {
     ++report.blobs;
     report.bytes += blob.bytes;
-    TRY_ASSIGN(auto is_sound, keeping.blobs.check(blob.digest));
+    TRY_ASSIGN(auto is_sound, local.blobs.check(blob.digest));
     if (!is_sound) report.damaged.push_back(blob.digest.hex());
   }
   if (remote != nullptr) {
-    TRY_ASSIGN(auto found, fetch_lost(keeping, *remote));
+    TRY_ASSIGN(auto found, fetch_lost(local, *remote));
     for (const std::string& blob : report.damaged) {
       if (found.contains(Digest::from_hex(blob).value_or(Digest{}))) {
         report.repaired.push_back(blob);
@@ -175,22 +175,21 @@ Result<VerifyReport> verify(const Keeping& keeping, RemoteCache* remote) {
   }
   std::set<std::string> missing;
   auto status = for_each_file(
-      keeping.ledger.rounds(),
-      [&](const RecordedRound& stored, const RecordedFile& file) -> Status {
+      local.ledger.rounds(), [&](const RecordedRound& stored, const RecordedFile& file) -> Status {
         if (file.content == folder_digest()) return {};
-        TRY_ASSIGN(auto is_there, keeping.blobs.contains(file.content));
+        TRY_ASSIGN(auto is_there, local.blobs.contains(file.content));
         if (is_there) return {};
         missing.insert(fmt::format("round-{} of {}: {}", stored.round, stored.campaign, file.path));
         return {};
       });
   if (!status) return std::move(status).error();
   report.missing.assign(missing.begin(), missing.end());
-  TRY_ASSIGN(auto dropped, drop_broken(keeping));
+  TRY_ASSIGN(auto dropped, drop_broken(local));
   report.removed_results = dropped;
-  auto faults = keeping.memo.check();
+  auto faults = local.memo.check();
   if (!faults) return std::move(faults).error();
   report.faults = *std::move(faults);
-  faults = keeping.ledger.check();
+  faults = local.ledger.check();
   if (!faults) return std::move(faults).error();
   report.faults.insert(report.faults.end(), faults->begin(), faults->end());
   return report;

@@ -1,5 +1,5 @@
 // Tests of what a garbage collection removes.
-#include "cache/keeping.h"
+#include "cache/housekeeping.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-// House-keeping of a state folder: what lies there, what may go, and whether it is sound.
+// House-local of a state folder: what lies there, what may go, and whether it is sound.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct Weighed {
 inline constexpr double kInUseSeconds = 600;
 std::vector<size_t> what_goes(std::span<const Weighed> blobs, const GcLimits& limits);
 
-struct Keeping {
+struct LocalCache {
   SqliteMemo& memo;
   SqliteLedger& ledger;
   FolderBlobStore& blobs;
@@ -52,7 +52,7 @@ struct GcReport {
 };
 // Removes the blobs that what_goes() selects, and the memo's results that can no longer be
 // restored. With `dry_run` it removes nothing and says what would go; results are not counted then.
-Result<GcReport> gc(const Keeping& keeping, const GcLimits& limits, double now, bool dry_run);
+Result<GcReport> gc(const LocalCache& local, const GcLimits& limits, double now, bool dry_run);
 
 struct VerifyReport {
   int64_t blobs = 0, bytes = 0;
@@ -64,6 +64,6 @@ struct VerifyReport {
   std::vector<std::string> faults;  // faults of the databases, in SQLite's words
 };
 // Reads every blob. Damaged or lost blobs are fetched from `remote`; null: they are not.
-Result<VerifyReport> verify(const Keeping& keeping, RemoteCache* remote);
+Result<VerifyReport> verify(const LocalCache& local, RemoteCache* remote);
 
 }  // namespace evolve::cache
