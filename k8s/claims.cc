@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "engine/core/json_read.h"
-#include "k8s/sight.h"
+#include "k8s/object_state.h"
 
 namespace evolve::k8s {
 
@@ -41,7 +41,7 @@ Result<OrderClaims::Outcome> OrderClaims::look(const std::string& order, const s
   if (!there.is_success()) {
     return failed(fmt::format("configmap {}: {}", claim_name(order), there.why()));
   }
-  const JobSight claim = job_sight(there.body);  // a ConfigMap has the same metadata
+  const JobState claim = job_state(there.body);  // a ConfigMap has the same metadata
   const std::string owner = text_at_place(there.body, "/data/job");
   if (owner == job) return Outcome{Kind::ours, ""};
   if (owner != finished || owner.empty()) {
@@ -76,7 +76,7 @@ Result<bool> OrderClaims::has_job(const std::string& job) {
   if (job.empty()) return false;
   TRY_ASSIGN(auto there,
              api_.get(fmt::format("/apis/batch/v1/namespaces/{}/jobs/{}", space_, job)));
-  return there.is_success() && !job_sight(there.body).is_leaving;
+  return there.is_success() && !job_state(there.body).is_leaving;
 }
 
 Status OrderClaims::bind(const std::string& order, const std::string& job,

@@ -76,13 +76,13 @@ void Dispatcher::add(Command command) {
   fresh_.push_back(std::move(command));
 }
 
-void Dispatcher::see(const JobSight& job) {
+void Dispatcher::see(const JobState& job) {
   Seen& seen = seen_[job.name];
   seen.is_there = true;
   seen.job = job;
 }
 
-void Dispatcher::see(const PodSight& pod) {
+void Dispatcher::see(const PodState& pod) {
   if (pod.job.empty()) return;
   seen_[pod.job].pods[pod.name] = pod;
   if (auto job = jobs_.find(pod.job); job != jobs_.end() && pod.has_ended()) {
@@ -280,7 +280,7 @@ Status Dispatcher::create_job(const std::string& name, const std::string& pool,
     return {};
   }
   assign(name, pool, orders, true);
-  const std::string uid = job_sight(made.body).uid;
+  const std::string uid = job_state(made.body).uid;
   for (const std::string& order : orders) {
     TRY(claims_.bind(order, name, uid));
   }
@@ -290,7 +290,7 @@ Status Dispatcher::create_job(const std::string& name, const std::string& pool,
 Status Dispatcher::adopt(const std::string& name, const std::string& pool,
                          const std::vector<std::string>& orders, double now) {
   TRY_ASSIGN(auto there, api_.get(jobs_path(name)));
-  const JobSight sight = job_sight(there.body);
+  const JobState sight = job_state(there.body);
   const bool has_ended = sight.is_complete || sight.is_failed || sight.is_leaving;
   if (there.is_success() && !has_ended) {
     assign(name, pool, orders, sight.owner == settings_.labels.at(label::kOwner));
@@ -330,7 +330,7 @@ void Dispatcher::follow(double now) {
     const Seen& seen = seen_[name];
     const bool has_ended =
         job.is_gone || (seen.is_there && (seen.job.is_complete || seen.job.is_failed));
-    const PodSight* pod = last_pod(name);
+    const PodState* pod = last_pod(name);
     const bool is_reporting = pod != nullptr && pod->phase == "Succeeded";
     const bool is_running = pod != nullptr && pod->phase == "Running" && job.orders.size() > 1;
     const bool is_due = now >= job.polled + kPollSeconds;
@@ -341,9 +341,9 @@ void Dispatcher::follow(double now) {
   }
 }
 
-const PodSight* Dispatcher::last_pod(const std::string& job) const {
+const PodState* Dispatcher::last_pod(const std::string& job) const {
   const auto seen = seen_.find(job);
-  const PodSight* last = nullptr;
+  const PodState* last = nullptr;
   if (seen == seen_.end()) return last;
   for (const auto& [name, pod] : seen->second.pods) {
     if (last == nullptr || std::pair(pod.has_ended() ? 0 : 1, pod.started) >=
@@ -449,9 +449,9 @@ void Dispatcher::complete(const std::string& order, Completed completed) {
 std::string Dispatcher::why_ended(const std::string& job) const {
   const auto seen = seen_.find(job);
   if (seen == seen_.end() || !seen->second.is_there) return "was deleted";
-  const JobSight& sight = seen->second.job;
+  const JobState& sight = seen->second.job;
   if (sight.reason == "DeadlineExceeded") return "took longer than its activeDeadlineSeconds";
-  const PodSight* pod = last_pod(job);
+  const PodState* pod = last_pod(job);
   std::string out = pod == nullptr ? sight.message : trouble_of(*pod);
   if (out.empty()) out = sight.is_complete ? "left no record in the store" : sight.message;
   const size_t said = pod == nullptr ? std::string::npos : pod->last_words.find(kAgentError);
@@ -465,7 +465,7 @@ std::string Dispatcher::why_ended(const std::string& job) const {
 void Dispatcher::retry(const std::string& order, const std::string& job, double now) {
   Ticket& ticket = tickets_.at(order);
   const bool is_ours = jobs_.at(job).is_ours;
-  const PodSight* pod = last_pod(job);
+  const PodState* pod = last_pod(job);
   const std::string why = why_ended(job);
   const std::string& reason = seen_[job].job.reason;
   const bool is_final = reason == "DeadlineExceeded" || (pod != nullptr && !may_pass(*pod)) ||
@@ -491,7 +491,7 @@ void Dispatcher::give_up(const std::string& order, const std::string& why) {
 
 void Dispatcher::finish(const std::string& name) {
   const Job job = jobs_.at(name);
-  if (const PodSight* pod = last_pod(name); pod != nullptr && job.is_ours) count_use(*pod);
+  if (const PodState* pod = last_pod(name); pod != nullptr && job.is_ours) count_use(*pod);
   if (job.is_ours && !job.is_gone) finished_.push_back(name);
   jobs_.erase(name);
   if (job.is_gone) seen_.erase(name);
@@ -506,7 +506,7 @@ Status Dispatcher::remove_finished() {
   return {};
 }
 
-void Dispatcher::keep_log(const PodSight& pod) {
+void Dispatcher::keep_log(const PodState& pod) {
   if (settings_.logs.empty()) return;
   auto text = api_.text(fmt::format("/api/v1/namespaces/{}/pods/{}/log?tailLines={}",
                                     settings_.space, pod.name, kLogLines));
@@ -514,7 +514,7 @@ void Dispatcher::keep_log(const PodSight& pod) {
   (void)files_.write(fmt::format("{}/{}.log", settings_.logs, pod.name), *text);
 }
 
-void Dispatcher::count_use(const PodSight& pod) {
+void Dispatcher::count_use(const PodState& pod) {
   // A pod without an end time is one that we end about now.
   const std::string& end = pod.finished.empty() ? clock_.utc() : pod.finished;
   const double seconds = seconds_of(end) - seconds_of(pod.started);
@@ -534,7 +534,7 @@ ClusterState Dispatcher::state() const {
   std::map<std::string, Counts> pools;
   ClusterState out;
   for (const auto& [name, job] : jobs_) {
-    const PodSight* pod = last_pod(name);
+    const PodState* pod = last_pod(name);
     Counts& its = pools[job.pool];
     ++(pod != nullptr && pod->phase == "Running" ? its.running : its.starting);
     const auto seen = seen_.find(name);
@@ -559,7 +559,7 @@ ClusterState Dispatcher::state() const {
 
 Status Dispatcher::clean_up() {
   for (const auto& [name, job] : jobs_) {
-    if (const PodSight* pod = last_pod(name); pod != nullptr && job.is_ours) count_use(*pod);
+    if (const PodState* pod = last_pod(name); pod != nullptr && job.is_ours) count_use(*pod);
   }
 
   for (const std::string& path :
@@ -574,7 +574,7 @@ Status Dispatcher::clean_up(const std::string& path) {
   TRY_ASSIGN(auto list, api_.get(fmt::format("{}?labelSelector={}={}", path, label::kOwner,
                                              settings_.labels.at(label::kOwner))));
   for (const json& object : at_place(list.body, "/items")) {
-    const JobSight sight = job_sight(object);  // a ConfigMap has the same metadata
+    const JobState sight = job_state(object);  // a ConfigMap has the same metadata
     if (sight.is_leaving || (sight.session != own && !settings_.is_dead(sight.session))) continue;
     TRY(api_.remove(path + "/" + sight.name));
   }

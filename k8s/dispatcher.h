@@ -19,7 +19,7 @@
 #include "k8s/api.h"
 #include "k8s/claims.h"
 #include "k8s/job.h"
-#include "k8s/sight.h"
+#include "k8s/object_state.h"
 
 namespace evolve::k8s {
 
@@ -52,8 +52,8 @@ class Dispatcher {
 
   // REQUIRES: the command has an errand of a known pool.
   void add(Command command);
-  void see(const JobSight& job);
-  void see(const PodSight& pod);
+  void see(const JobState& job);
+  void see(const PodState& pod);
   void lose_job(const std::string& name);
   void lose_pod(const std::string& name);
 
@@ -91,8 +91,8 @@ class Dispatcher {
   // The last reports of the watches on a Job and its pods, whoever owns it.
   struct Seen {
     bool is_there = false;
-    JobSight job;
-    std::map<std::string, PodSight> pods;
+    JobState job;
+    std::map<std::string, PodState> pods;
   };
   // Makes orders of the commands that were added, and settles those that have a record.
   void prepare(double now);
@@ -131,10 +131,10 @@ class Dispatcher {
   // Drops a Job that has no orders left; a Job of ours is deleted later.
   void finish(const std::string& name);
   Status remove_finished();
-  [[nodiscard]] const PodSight* last_pod(const std::string& job) const;
+  [[nodiscard]] const PodState* last_pod(const std::string& job) const;
   [[nodiscard]] std::string why_ended(const std::string& job) const;
-  void keep_log(const PodSight& pod);
-  void count_use(const PodSight& pod);
+  void keep_log(const PodState& pod);
+  void count_use(const PodState& pod);
   // Notes whether the cluster and the store work. After a failure all work waits and is tried
   // again; if failures last, all errands fail.
   void note(const Status& status, double now);

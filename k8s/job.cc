@@ -7,7 +7,7 @@
 
 #include "engine/core/sha256.h"
 #include "engine/core/yaml/yaml_json.h"
-#include "k8s/sight.h"
+#include "k8s/object_state.h"
 
 namespace evolve::k8s {
 

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "k8s/sight.h"
+#include "k8s/object_state.h"
 
 namespace evolve::k8s {
 
@@ -26,7 +26,7 @@ PodRunner::PodRunner(Runner& local, Dispatcher& dispatcher, Api& watching, const
       jobs_(watching, fmt::format("/apis/batch/v1/namespaces/{}/jobs", space),
             fmt::format("{}={}", label::kManagedBy, label::kEvolve),
             {[this](const auto& object) {
-               tell([sight = job_sight(object)](Dispatcher& to) { to.see(sight); });
+               tell([sight = job_state(object)](Dispatcher& to) { to.see(sight); });
              },
              [this](const auto& name) { tell([name](Dispatcher& to) { to.lose_job(name); }); },
              [this](const auto& why) {
@@ -37,7 +37,7 @@ PodRunner::PodRunner(Runner& local, Dispatcher& dispatcher, Api& watching, const
       pods_(watching, fmt::format("/api/v1/namespaces/{}/pods", space),
             fmt::format("{}={}", label::kManagedBy, label::kEvolve),
             {[this](const auto& object) {
-               tell([sight = pod_sight(object)](Dispatcher& to) { to.see(sight); });
+               tell([sight = pod_state(object)](Dispatcher& to) { to.see(sight); });
              },
              [this](const auto& name) { tell([name](Dispatcher& to) { to.lose_pod(name); }); },
              [](const auto&) {}},

@@ -26,8 +26,8 @@
 #include "engine/world/process/guard.h"
 #include "engine/world/process/runner.h"
 #include "engine/world/signals.h"
+#include "k8s/object_state.h"
 #include "k8s/order.h"
-#include "k8s/sight.h"
 
 namespace evolve::k8s {
 

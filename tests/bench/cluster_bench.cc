@@ -98,7 +98,7 @@ class Ends {
 
  private:
   void see(const nlohmann::json& pod) {
-    if (!k8s::pod_sight(pod).has_ended()) return;
+    if (!k8s::pod_state(pod).has_ended()) return;
     const std::lock_guard lock(mutex_);
     times_.emplace(pod["metadata"]["labels"].value(k8s::label::kKey, ""), wall_seconds());
   }

@@ -245,8 +245,8 @@ struct Lab {
     }
     return words;
   }
-  static PodSight pod(const std::string& job, const std::string& phase, const std::string& words) {
-    PodSight out;
+  static PodState pod(const std::string& job, const std::string& phase, const std::string& words) {
+    PodState out;
     out.name = job + "-pod";
     out.uid = out.name;
     out.job = job;
@@ -257,8 +257,8 @@ struct Lab {
     if (phase != "Running") out.finished = "2026-11-23T10:00:10Z";
     return out;
   }
-  static JobSight failed_job(const std::string& name, const std::string& reason) {
-    JobSight out;
+  static JobState failed_job(const std::string& name, const std::string& reason) {
+    JobState out;
     out.name = name;
     out.is_failed = true;
     out.reason = reason;
@@ -336,7 +336,7 @@ TEST_CASE("an order that another's Job has is waited for, and not run again") {
   CHECK(you.turn().empty());
   CHECK(lab.cluster.names("jobs").size() == 1);
   const std::string words = lab.run(job);
-  JobSight complete;
+  JobState complete;
   complete.name = job;
   complete.is_complete = true;
   for (Side* side : {&lab.us, &you}) {
@@ -365,7 +365,7 @@ TEST_CASE(
   REQUIRE(lab.cluster.names("jobs").size() == 2);
   std::string job;
   for (const std::string& name : lab.cluster.names("jobs")) {
-    JobSight sight;
+    JobState sight;
     sight.name = name;
     sight.is_complete = true;
     const std::string words = lab.run(name);
@@ -428,8 +428,8 @@ TEST_CASE(
   lab.us.add(1);
   lab.us.turn();
   const std::string job = lab.cluster.names("jobs")[0];
-  PodSight pod = Lab::pod(job, "Failed", "");
-  JobSight sight = Lab::failed_job(job, "BackoffLimitExceeded");
+  PodState pod = Lab::pod(job, "Failed", "");
+  JobState sight = Lab::failed_job(job, "BackoffLimitExceeded");
 
   SECTION("somebody deleted it") {
     lab.us.dispatcher.see(Lab::failed_job(job, ""));

@@ -7,7 +7,7 @@
 
 #include "engine/core/sha256.h"
 #include "k8s/job.h"
-#include "k8s/sight.h"
+#include "k8s/object_state.h"
 
 using namespace evolve;
 using namespace evolve::k8s;
@@ -221,28 +221,28 @@ TEST_CASE("a Job's name is that of its orders, and a label has nothing that is n
 
 TEST_CASE("a pod's end is told in words, and whether another one may end otherwise") {
   auto pod_of = [](const json& status) {
-    return pod_sight({{"metadata", {{"name", "p"}}}, {"status", status}});
+    return pod_state({{"metadata", {{"name", "p"}}}, {"status", status}});
   };
-  const PodSight killed =
+  const PodState killed =
       pod_of({{"phase", "Failed"},
               {"containerStatuses",
                {{{"state", {{"terminated", {{"exitCode", 137}, {"reason", "OOMKilled"}}}}}}}}});
   CHECK(trouble_of(killed).find("memory") != std::string::npos);
   CHECK_FALSE(may_pass(killed));
-  const PodSight preempted = pod_of({{"phase", "Failed"},
+  const PodState preempted = pod_of({{"phase", "Failed"},
                                      {"conditions",
                                       {{{"type", "DisruptionTarget"},
                                         {"status", "True"},
                                         {"reason", "PreemptionByScheduler"}}}}});
   CHECK(trouble_of(preempted) == "stopped from outside: PreemptionByScheduler");
   CHECK(may_pass(preempted));
-  const PodSight waiting = pod_of({{"phase", "Pending"},
+  const PodState waiting = pod_of({{"phase", "Pending"},
                                    {"conditions",
                                     {{{"type", "PodScheduled"},
                                       {"status", "False"},
                                       {"message", "0/1 nodes are available"}}}}});
   CHECK(trouble_of(waiting) == "waiting for a node: 0/1 nodes are available");
-  const PodSight pulling = pod_of(
+  const PodState pulling = pod_of(
       {{"phase", "Pending"},
        {"containerStatuses",
         {{{"state", {{"waiting", {{"reason", "ErrImagePull"}, {"message", "not found"}}}}}}}}});

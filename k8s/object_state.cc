@@ -1,4 +1,4 @@
-#include "k8s/sight.h"
+#include "k8s/object_state.h"
 
 #include <fmt/format.h>
 
@@ -30,8 +30,8 @@ const json& condition(const json& object, const char* type, const char* status) 
 
 }  // namespace
 
-JobSight job_sight(const json& job) {
-  JobSight out;
+JobState job_state(const json& job) {
+  JobState out;
   out.name = text_at_place(job, "/metadata/name");
   out.uid = text_at_place(job, "/metadata/uid");
   out.owner = label_of(job, label::kOwner);
@@ -47,8 +47,8 @@ JobSight job_sight(const json& job) {
   return out;
 }
 
-PodSight pod_sight(const json& pod) {
-  PodSight out;
+PodState pod_state(const json& pod) {
+  PodState out;
   out.name = text_at_place(pod, "/metadata/name");
   out.uid = text_at_place(pod, "/metadata/uid");
   out.job = label_of(pod, label::kJobName);
@@ -78,7 +78,7 @@ PodSight pod_sight(const json& pod) {
   return out;
 }
 
-std::string trouble_of(const PodSight& pod) {
+std::string trouble_of(const PodState& pod) {
   if (!pod.disruption.empty()) return fmt::format("stopped from outside: {}", pod.disruption);
   if (pod.phase == "Failed") {
     if (pod.end_reason == "OOMKilled") return "the container needed more memory than its limit";
@@ -95,7 +95,7 @@ std::string trouble_of(const PodSight& pod) {
   return {};
 }
 
-bool may_pass(const PodSight& pod) {
+bool may_pass(const PodState& pod) {
   if (!pod.disruption.empty()) return true;
   return pod.end_reason != "OOMKilled" && pod.exit_code != kBadOrders;
 }

@@ -7,7 +7,7 @@
 
 namespace evolve::k8s {
 
-struct JobSight {
+struct JobState {
   std::string name, uid;
   std::string session;  // the process that made it (label::kSession)
   std::string owner;    // machine and state folder (label::kOwner)
@@ -18,7 +18,7 @@ struct JobSight {
   std::string reason, message;  // why it failed: "DeadlineExceeded"
 };
 
-struct PodSight {
+struct PodState {
   std::string name, uid, job;
   std::string phase;          // "Pending", "Running", "Succeeded", "Failed"
   std::string node;           // empty: none yet
@@ -36,15 +36,15 @@ struct PodSight {
   [[nodiscard]] bool has_ended() const { return phase == "Succeeded" || phase == "Failed"; }
 };
 
-JobSight job_sight(const nlohmann::json& job);
-PodSight pod_sight(const nlohmann::json& pod);
+JobState job_state(const nlohmann::json& job);
+PodState pod_state(const nlohmann::json& pod);
 
 // Returns why a pod does not run, or ended badly, in words for one line; empty: no trouble.
-std::string trouble_of(const PodSight& pod);
+std::string trouble_of(const PodState& pod);
 
 // Whether a pod's failure may pass, as a disruption or a fault of the node may. A container that
 // needs more memory than its limit, or that rejected its orders, would fail again.
-bool may_pass(const PodSight& pod);
+bool may_pass(const PodState& pod);
 
 // The agent's exit code where its orders are of no use (k8s/agent/agent.h).
 inline constexpr int kBadOrders = 2;
