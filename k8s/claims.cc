@@ -12,7 +12,7 @@ namespace evolve::k8s {
 namespace {
 
 using nlohmann::json;
-using Kind = OrderClaims::Outcome::Kind;
+using Kind = OrderClaims::Claim::Kind;
 
 }  // namespace
 
@@ -24,38 +24,38 @@ std::string OrderClaims::path_of(const std::string& order) const {
   return configmaps() + "/" + claim_name(order);
 }
 
-Result<OrderClaims::Outcome> OrderClaims::claim(const std::string& order, const std::string& text,
-                                                const std::string& job, const std::string& finished,
-                                                double now) {
+Result<OrderClaims::Claim> OrderClaims::claim(const std::string& order, const std::string& text,
+                                              const std::string& job, const std::string& finished,
+                                              double now) {
   TRY_ASSIGN(auto made, api_.create(configmaps(), make_claim(order, text, job, space_, labels_)));
-  if (made.is_success()) return Outcome{Kind::ours, ""};
+  if (made.is_success()) return Claim{Kind::ours, ""};
   if (made.status == kConflict) return look(order, text, job, finished, now);
   return failed(fmt::format("configmap {}: {}", claim_name(order), made.why()));
 }
 
-Result<OrderClaims::Outcome> OrderClaims::look(const std::string& order, const std::string& text,
-                                               const std::string& job, const std::string& finished,
-                                               double now) {
+Result<OrderClaims::Claim> OrderClaims::look(const std::string& order, const std::string& text,
+                                             const std::string& job, const std::string& finished,
+                                             double now) {
   TRY_ASSIGN(auto there, api_.get(path_of(order)));
-  if (there.status == kNotFound) return Outcome{Kind::later, ""};
+  if (there.status == kNotFound) return Claim{Kind::later, ""};
   if (!there.is_success()) {
     return failed(fmt::format("configmap {}: {}", claim_name(order), there.why()));
   }
   const JobState claim = job_state(there.body);  // a ConfigMap has the same metadata
   const std::string owner = text_at_place(there.body, "/data/job");
-  if (owner == job) return Outcome{Kind::ours, ""};
+  if (owner == job) return Claim{Kind::ours, ""};
   if (owner != finished || owner.empty()) {
     TRY_ASSIGN(auto is_there, has_job(owner));
     if (is_there) {
       orphaned_.erase(order);
-      return Outcome{Kind::taken, owner};
+      return Claim{Kind::taken, owner};
     }
     // A claim of this very process belongs to a Job that is finished.
     const bool is_of_us = claim.owner == labels_.at(label::kOwner) &&
                           (claim.session == labels_.at(label::kSession) || is_dead_(claim.session));
     const double since = orphaned_.try_emplace(order, now).first->second;
     if (!is_of_us && now < since + kStaleSeconds) {
-      return Outcome{Kind::later, ""};
+      return Claim{Kind::later, ""};
     }
   }
   // The patch names the version that we saw, so of two processes that take the claim one fails.
@@ -67,9 +67,9 @@ Result<OrderClaims::Outcome> OrderClaims::look(const std::string& order, const s
                     {"ownerReferences", nullptr},
                     {"labels", labels_}}},
                   {"data", {{"job", job}, {"order", text}}}}));
-  if (!taken.is_success()) return Outcome{Kind::later, ""};
+  if (!taken.is_success()) return Claim{Kind::later, ""};
   orphaned_.erase(order);
-  return Outcome{Kind::ours, ""};
+  return Claim{Kind::ours, ""};
 }
 
 Result<bool> OrderClaims::has_job(const std::string& job) {

@@ -30,7 +30,7 @@ class OrderClaims {
         labels_(std::move(labels)),
         is_dead_(std::move(is_dead)) {}
 
-  struct Outcome {
+  struct Claim {
     enum class Kind {
       ours,
       taken,  // by a Job that exists
@@ -41,15 +41,15 @@ class OrderClaims {
   };
   // Claims an order for our Job `job`, which does not exist yet, or is ours. `finished`: the Job
   // that had the order and has ended; empty: none is known.
-  Result<Outcome> claim(const std::string& order, const std::string& text, const std::string& job,
-                        const std::string& finished, double now);
+  Result<Claim> claim(const std::string& order, const std::string& text, const std::string& job,
+                      const std::string& finished, double now);
   // Makes the claim go when its Job does.
   Status bind(const std::string& order, const std::string& job, const std::string& job_uid);
   Status release(const std::string& order);
 
  private:
-  Result<Outcome> look(const std::string& order, const std::string& text, const std::string& job,
-                       const std::string& finished, double now);
+  Result<Claim> look(const std::string& order, const std::string& text, const std::string& job,
+                     const std::string& finished, double now);
   // Whether the Job exists and is not being deleted.
   Result<bool> has_job(const std::string& job);
   [[nodiscard]] std::string path_of(const std::string& order) const;

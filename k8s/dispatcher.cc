@@ -15,7 +15,7 @@ namespace evolve::k8s {
 namespace {
 
 using nlohmann::json;
-using Kind = OrderClaims::Outcome::Kind;
+using Kind = OrderClaims::Claim::Kind;
 
 // A turn does only a part of the work, so that events are heard in between.
 constexpr size_t kPreparedAtOnce = 16;
