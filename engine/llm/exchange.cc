@@ -18,7 +18,7 @@ constexpr double kMostAsked = 300;            // seconds; the longest that a ser
 constexpr int64_t kMostBodyBytes = 64 << 10;  // of an answer that is not a success
 
 // The result of one attempt.
-struct Outcome {
+struct AttemptResult {
   int status = 0;
   std::optional<ChatError> error;
   Reply reply;
@@ -38,7 +38,7 @@ std::string words_of(const HttpResponse& response) {
                        : fmt::format("HTTP {}: {}", response.status, words);
 }
 
-Outcome attempt(Http& http, HttpRequest call, Api api, const Conduct& conduct) {
+AttemptResult attempt(Http& http, HttpRequest call, Api api, const Conduct& conduct) {
   ReplyReader reader(api);
   call.take = [&reader](std::string_view bytes) { return reader.add(bytes); };
   call.most_bytes = kMostBodyBytes;
@@ -46,7 +46,7 @@ Outcome attempt(Http& http, HttpRequest call, Api api, const Conduct& conduct) {
   call.most_silence = conduct.most_silence;
   const std::vector<HttpResponse> responses = http.perform({&call, 1});
   const HttpResponse& response = responses.front();
-  Outcome out;
+  AttemptResult out;
   out.status = response.status;
   out.asked = response.retry_after_seconds;
   if (!is_success(response.status)) {
@@ -60,7 +60,7 @@ Outcome attempt(Http& http, HttpRequest call, Api api, const Conduct& conduct) {
   return out;
 }
 
-Error lasting_error(const std::string& url, const Outcome& outcome,
+Error lasting_error(const std::string& url, const AttemptResult& outcome,
                     const std::string& key_variable) {
   Error out = bad_input(fmt::format("{}: {}", url, outcome.error->message));
   constexpr int kUnauthorized = 401, kForbidden = 403, kNotFound = 404;
@@ -109,7 +109,7 @@ class Conversation {
 
  private:
   // Asks until there is a reply, or the request is refused.
-  Result<Outcome> ask(const ChatRequest& request, bool is_control) {
+  Result<AttemptResult> ask(const ChatRequest& request, bool is_control) {
     const HttpRequest call = http_request(request, key_);
     double pause = 0, next_pause = conduct_.patience.first_pause;
     for (int tries = 1;; ++tries) {
@@ -133,12 +133,12 @@ class Conversation {
   }
 
   // Makes one attempt. `record` holds what is known before it.
-  Result<Outcome> attempt_once(const HttpRequest& call, Api api, Attempt record) {
+  Result<AttemptResult> attempt_once(const HttpRequest& call, Api api, Attempt record) {
     if (conduct_.take_turn) {
       TRY(conduct_.take_turn());
     }
     const double start = conduct_.monotonic_seconds();
-    Outcome out = attempt(http_, call, api, conduct_);
+    AttemptResult out = attempt(http_, call, api, conduct_);
     exchange_.seconds = conduct_.monotonic_seconds() - start;
     record.status = out.status;
     if (out.error) {
