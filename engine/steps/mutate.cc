@@ -139,7 +139,7 @@ class Sweep {
     }
     TRY_ASSIGN(auto proposals, search::propose(request));
     for (size_t i = 0; i < group.ids.size(); ++i) {
-      const search::Proposal& proposal = proposals[i];
+      const search::SweepVariant& proposal = proposals[i];
       const Source& parent = group.parents.at(proposal.parent);
       auto kernel = search::write_parameters(parent.text, proposal.point);
       if (!kernel) return std::move(kernel).error().within(parent.file.path);

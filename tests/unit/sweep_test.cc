@@ -24,7 +24,7 @@ Space make_space(const std::vector<std::string>& constraints = {}) {
 
 const Point seed_point = {{"BLOCK_M", 512}, {"BLOCK_N", 512}, {"BLOCK_K", 512}};
 
-std::vector<Proposal> proposals(const SweepRequest& request) {
+std::vector<SweepVariant> proposals(const SweepRequest& request) {
   auto result = propose(request);
   if (!result) FAIL(result.error().message);
   return *std::move(result);
@@ -37,10 +37,10 @@ std::vector<SweepPlace> of_first(size_t count, double share = 0.25) {
   return out;
 }
 
-std::vector<std::string> notes(const std::vector<Proposal>& from) {
+std::vector<std::string> notes(const std::vector<SweepVariant>& from) {
   std::vector<std::string> out;
   out.reserve(from.size());
-  for (const Proposal& proposal : from) out.push_back(proposal.note);
+  for (const SweepVariant& proposal : from) out.push_back(proposal.note);
   return out;
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("proposals are distinct, new, legal, for every sampler and many seeds"
         auto list =
             proposals({space, sampler, {{"v0000", seed_point}}, trials, seed, round, of_first(8)});
         REQUIRE(list.size() == 8);
-        for (const Proposal& proposal : list) {
+        for (const SweepVariant& proposal : list) {
           REQUIRE(std::none_of(trials.begin(), trials.end(),
                                [&](const Trial& trial) { return trial.point == proposal.point; }));
           REQUIRE(*space.allows(proposal.point));
@@ -136,7 +136,8 @@ TEST_CASE("a sampler's proposals follow what the trials cost") {
       }
       SweepRequest request{*space, sampler,       {{"v0000", space->at(0)}}, trials, seed,
                            2,      of_first(8, 0)};
-      for (const Proposal& proposal : proposals(request)) near += is_near(proposal.point) ? 1 : 0;
+      for (const SweepVariant& proposal : proposals(request))
+        near += is_near(proposal.point) ? 1 : 0;
     }
     CHECK(near > 20);  // of 80; ten by chance
   }
@@ -149,7 +150,7 @@ TEST_CASE("without trials the model begins at the parents, not in the middle") {
   REQUIRE(space);
   SweepRequest request{*space, "model", {{"v0000", space->at(0)}}, {}, 1, 1, of_first(20, 0)};
   int kept = 0;
-  for (const Proposal& proposal : proposals(request)) {
+  for (const SweepVariant& proposal : proposals(request)) {
     for (const auto& [name, number] : proposal.point) kept += number == 1 ? 1 : 0;
   }
   CHECK(kept > 30);  // of 100
@@ -164,7 +165,7 @@ TEST_CASE("a sampler is told of the trials, and that what the constraints forbid
   auto sampler = make_sampler("model", *space.grid(), Random(1, 2).next(), 20);
   REQUIRE(sampler);
   for (const Trial& trial : trials) (*sampler)->tell(*space.index_of(trial.point), trial.cost);
-  for (const Proposal& proposal : proposals(request)) {
+  for (const SweepVariant& proposal : proposals(request)) {
     auto point = (*sampler)->next();
     for (; !*space.allows(space.at(*point)); point = (*sampler)->next())
       (*sampler)->tell(*point, std::nullopt);
@@ -183,7 +184,7 @@ TEST_CASE("a sampler's proposal is of the parent that it differs least from, the
     return count;
   };
   std::set<size_t> parents;
-  for (const Proposal& proposal : proposals(request)) {
+  for (const SweepVariant& proposal : proposals(request)) {
     const bool is_other = differing(other, proposal.point) < differing(seed_point, proposal.point);
     CHECK(proposal.parent == (is_other ? 1 : 0));
     CHECK(proposal.note.starts_with(
@@ -201,9 +202,10 @@ TEST_CASE("a trial with a value that is in no list is not told, and no reason to
     INFO(sampler);
     SweepRequest request{space, sampler, {{"v0000", odd}}, {{odd, 1}}, 0, 1, of_first(8)};
     auto list = proposals(request);
-    CHECK(std::all_of(list.begin(), list.end(), [](const Proposal& one) { return one.is_new; }));
+    CHECK(
+        std::all_of(list.begin(), list.end(), [](const SweepVariant& one) { return one.is_new; }));
     if (sampler == "local") continue;
-    for (const Proposal& proposal : list) CHECK(space.index_of(proposal.point));
+    for (const SweepVariant& proposal : list) CHECK(space.index_of(proposal.point));
     request.trials.clear();
     CHECK(notes(proposals(request)).size() == 8);
   }
@@ -212,7 +214,7 @@ TEST_CASE("a trial with a value that is in no list is not told, and no reason to
 TEST_CASE("near proposals come first, and a share explores") {
   Space space = make_space();
   SweepRequest request{space, "local", {{"v0000", seed_point}}, {}, 3, 1, of_first(6, 0)};
-  for (const Proposal& proposal : proposals(request))
+  for (const SweepVariant& proposal : proposals(request))
     CHECK(steps(space, seed_point, proposal.point) == 1);
   request.places = of_first(8, 0);  // only six neighbours exist
   auto list = proposals(request);
@@ -252,7 +254,7 @@ TEST_CASE("a place is its parent's") {
                          {{0}, {1}, {1}, {0}, {1}}});
   std::vector<size_t> parents;
   parents.reserve(list.size());
-  for (const Proposal& proposal : list) parents.push_back(proposal.parent);
+  for (const SweepVariant& proposal : list) parents.push_back(proposal.parent);
   CHECK(parents == std::vector<size_t>{0, 1, 1, 0, 1});
 }
 

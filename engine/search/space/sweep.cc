@@ -27,9 +27,9 @@ class Sweep {
     for (const Parent& parent : request.parents) used_.insert(parent.point);
   }
 
-  Result<std::vector<Proposal>> propose() {
+  Result<std::vector<SweepVariant>> propose() {
     TRY(make_sampler());
-    std::vector<Proposal> out;
+    std::vector<SweepVariant> out;
     for (const SweepPlace& place : request_.places) {
       TRY_ASSIGN(auto found, choose(place));
       if (found) {
@@ -46,7 +46,7 @@ class Sweep {
   }
 
  private:
-  using Found = std::optional<Proposal>;
+  using Found = std::optional<SweepVariant>;
   using FoundPoint = std::optional<Point>;
 
   // `local` walks from parents that may be outside of the grid, and needs no sampler.
@@ -79,7 +79,7 @@ class Sweep {
     return Found(proposal(*point, place.parent, " (from the whole space)"));
   }
 
-  [[nodiscard]] Proposal proposal(const Point& point, size_t wanted, const char* how) const {
+  [[nodiscard]] SweepVariant proposal(const Point& point, size_t wanted, const char* how) const {
     const size_t parent = is_local_ ? wanted : nearest_parent(point);
     return {.point = point,
             .parent = parent,
@@ -172,7 +172,7 @@ bool explores(size_t ordinal, double share) {
   return std::floor((before + 1) * share) > std::floor(before * share);
 }
 
-Result<std::vector<Proposal>> propose(const SweepRequest& request) {
+Result<std::vector<SweepVariant>> propose(const SweepRequest& request) {
   if (request.parents.empty()) return internal_error("the sweep has no parent");
   for (const Parent& parent : request.parents) {
     for (const Parameter& parameter : request.space.parameters()) {

@@ -44,7 +44,7 @@ struct SweepRequest {
 // are spread evenly: with a share of 1/4 every fourth one does.
 bool explores(size_t ordinal, double share);
 
-struct Proposal {
+struct SweepVariant {
   Point point;
   size_t parent = 0;   // index in the request's parents
   std::string note;    // what differs from the parent: "BLOCK_M 512 -> 1024"
@@ -73,6 +73,6 @@ struct Proposal {
 // Bad input: a name that is no sampler's; a constraint without a value at some point; a space of
 // more than 2^62 points, for samplers other than `local`. Internal error: no parent, a parent that
 // lacks a parameter, or a place without a parent.
-Result<std::vector<Proposal>> propose(const SweepRequest& request);
+Result<std::vector<SweepVariant>> propose(const SweepRequest& request);
 
 }  // namespace evolve::search
