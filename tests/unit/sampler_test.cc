@@ -154,7 +154,7 @@ TEST_CASE("what is told first of a point stands, and the best come first") {
   CHECK(knowledge.pending() == std::vector<uint64_t>{1});
   CHECK(knowledge.told().size() == 4);
   std::vector<uint64_t> ranked;
-  for (const Knowledge::Told& told : knowledge.ranked()) ranked.push_back(told.point);
+  for (const Knowledge::Observed& told : knowledge.ranked()) ranked.push_back(told.point);
   CHECK(ranked == std::vector<uint64_t>{2, 3, 4});
   CHECK(knowledge.knows_all());
 }

@@ -20,11 +20,11 @@ void Knowledge::tell(uint64_t point, std::optional<double> cost) {
     if (given == pending_.end()) return;
     pending_.erase(given);
   }
-  told_.push_back({point, cost});
+  observed_.push_back({point, cost});
   if (!cost) return;
-  auto is_better = [](const Told& a, const Told& b) { return *a.cost < *b.cost; };
-  ranked_.insert(std::upper_bound(ranked_.begin(), ranked_.end(), told_.back(), is_better),
-                 told_.back());
+  auto is_better = [](const Observed& a, const Observed& b) { return *a.cost < *b.cost; };
+  ranked_.insert(std::upper_bound(ranked_.begin(), ranked_.end(), observed_.back(), is_better),
+                 observed_.back());
 }
 
 uint64_t Knowledge::draw_unknown(Random& random) const {

@@ -14,7 +14,7 @@ namespace evolve::search {
 
 class Knowledge {
  public:
-  struct Told {
+  struct Observed {
     uint64_t point = 0;
     std::optional<double> cost;  // nullopt: not valid
   };
@@ -28,9 +28,9 @@ class Knowledge {
 
   [[nodiscard]] const Grid& grid() const { return grid_; }
   // The told points, in the order in which they were told.
-  [[nodiscard]] const std::vector<Told>& told() const { return told_; }
+  [[nodiscard]] const std::vector<Observed>& told() const { return observed_; }
   // The valid ones of told(), the best first; among equal ones the earliest first.
-  [[nodiscard]] const std::vector<Told>& ranked() const { return ranked_; }
+  [[nodiscard]] const std::vector<Observed>& ranked() const { return ranked_; }
   // The pending points, in the order in which they were given.
   [[nodiscard]] const std::vector<uint64_t>& pending() const { return pending_; }
   // The number of points that are told or pending.
@@ -44,8 +44,8 @@ class Knowledge {
  private:
   Grid grid_;
   std::unordered_set<uint64_t> known_;
-  std::vector<Told> told_;
-  std::vector<Told> ranked_;
+  std::vector<Observed> observed_;
+  std::vector<Observed> ranked_;
   std::vector<uint64_t> pending_;
 };
 

@@ -72,7 +72,7 @@ Result<std::optional<Values>> draw_near(const std::vector<std::vector<Step>>& st
 }
 
 uint64_t LocalSampler::choose() {
-  const std::vector<Knowledge::Told>& ranked = knowledge().ranked();
+  const std::vector<Knowledge::Observed>& ranked = knowledge().ranked();
   if (!ranked.empty()) {
     const size_t parents = std::min(kParents, ranked.size());
     for (size_t i = 0; i < parents; ++i) {

@@ -17,7 +17,7 @@ constexpr int kFromGood = 24;     // draws from the good, to try the best of the
 }  // namespace
 
 uint64_t TreeParzenSampler::choose() {
-  const std::vector<Knowledge::Told>& ranked = knowledge().ranked();
+  const std::vector<Knowledge::Observed>& ranked = knowledge().ranked();
   if (knowledge().known() < kBeforeParts || ranked.empty()) return draw_unknown();
   const double share = std::ceil(kGood * static_cast<double>(knowledge().told().size()));
   const size_t size = std::min({static_cast<size_t>(share), kMostGood, ranked.size()});
