@@ -336,19 +336,19 @@ Status tell_pending(const CommonOptions& common, OpenCampaign& session,
 }
 
 // The plans that must be decided on before a build, and how its campaign is opened again.
-struct Before {
+struct BuildStart {
   UndecidedPlans plans;
   CampaignOptions campaign;
 };
 
-Result<Before> done(Status status) {
+Result<BuildStart> done(Status status) {
   if (!status) return std::move(status).error();
-  return Before();
+  return BuildStart();
 }
 
 // Builds, unless the build needs plans of rounds after `asked` on which nobody has decided. Then it
 // does nothing, and returns those plans.
-Result<Before> build_once(const CommonOptions& common, const BuildCommand& command, int asked) {
+Result<BuildStart> build_once(const CommonOptions& common, const BuildCommand& command, int asked) {
   TRY_ASSIGN(auto options, options_of(command));
   // Started before any file is open, because the guard must not hold files that are not its own.
   world::watch_interrupts();
@@ -362,7 +362,7 @@ Result<Before> build_once(const CommonOptions& common, const BuildCommand& comma
     TRY_ASSIGN(auto report, up_to_date.report(common));
     if (report) {
       tell(common, command, *report, "");
-      return Before();
+      return BuildStart();
     }
   }
   up_to_date.look_at_sources();
@@ -371,7 +371,7 @@ Result<Before> build_once(const CommonOptions& common, const BuildCommand& comma
   if (command.dry_run) return done(tell_pending(common, session, targets));
   auto plans = undecided_plans(session.campaign, *session.graph, targets, asked);
   if (plans.round > 0)
-    return Before{std::move(plans), reopening(common.campaign, session.campaign)};
+    return BuildStart{std::move(plans), reopening(common.campaign, session.campaign)};
   if (!session.campaign.shape.is_sandboxed) {
     common.warn("--unsafe-no-sandbox: candidates run without the sandbox");
   }
