@@ -20,7 +20,7 @@ search::Random stream_of(uint64_t seed, Use use, int round, int index) {
   return {seed, (place << 2U) + static_cast<uint64_t>(use)};
 }
 
-double reward_of(const Past& past, const History& history) {
+double reward_of(const JudgedVariant& past, const History& history) {
   if (past.rejection || !past.score || *past.score <= 0) return 0;
   return std::clamp(std::log2(*past.score / history.base_score(past.parents)), 0.0, 1.0);
 }
@@ -74,7 +74,7 @@ std::vector<Arm> arms_of(const Config& config, const History& history) {
       arm.pulls = 1;
       arm.reward = kPriorReward * model.weight / most;
       arm.cost = config.worst_cost(model) + config.evaluation_usd;
-      for (const Past& past : history.entries) {
+      for (const JudgedVariant& past : history.entries) {
         if (past.model != model.name) continue;
         arm.pulls += 1;
         arm.reward += reward_of(past, history);

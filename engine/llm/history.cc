@@ -7,7 +7,7 @@ namespace evolve::llm {
 
 namespace {
 
-Past past_of(const search::PastVariant& variant) {
+JudgedVariant past_of(const search::PastVariant& variant) {
   const search::ExchangeSummary exchange = variant.exchange.value_or(search::ExchangeSummary());
   return {variant, exchange.model, exchange.cost_usd, exchange.tokens};
 }
@@ -16,19 +16,19 @@ Past past_of(const search::PastVariant& variant) {
 
 double History::cost_usd() const {
   double out = 0;
-  for (const Past& one : entries) out += one.cost_usd;
+  for (const JudgedVariant& one : entries) out += one.cost_usd;
   return out;
 }
 
 int64_t History::tokens() const {
   int64_t out = 0;
-  for (const Past& one : entries) out += one.tokens;
+  for (const JudgedVariant& one : entries) out += one.tokens;
   return out;
 }
 
-const Past* History::find(const std::string& variant) const {
+const JudgedVariant* History::find(const std::string& variant) const {
   const auto id = VariantId::parse(variant);
-  for (const Past& one : entries) {
+  for (const JudgedVariant& one : entries) {
     if (one.id == id) return &one;
   }
   return nullptr;
@@ -43,11 +43,11 @@ double History::base_score(const std::vector<VariantId>& parents) const {
   return out > 0 ? out : 1;
 }
 
-std::vector<const Past*> History::lineage(const std::string& variant) const {
+std::vector<const JudgedVariant*> History::lineage(const std::string& variant) const {
   const auto start = VariantId::parse(variant);
   if (!start) return {};
-  std::map<VariantId, const Past*> by_id;
-  for (const Past& one : entries) by_id.emplace(one.id, &one);
+  std::map<VariantId, const JudgedVariant*> by_id;
+  for (const JudgedVariant& one : entries) by_id.emplace(one.id, &one);
   std::set<VariantId> ancestors;
   std::vector<VariantId> left = {*start};
   while (!left.empty()) {
@@ -58,8 +58,8 @@ std::vector<const Past*> History::lineage(const std::string& variant) const {
     if (it != by_id.end())
       left.insert(left.end(), it->second->parents.begin(), it->second->parents.end());
   }
-  std::vector<const Past*> out;
-  for (const Past& one : entries) {
+  std::vector<const JudgedVariant*> out;
+  for (const JudgedVariant& one : entries) {
     const bool is_child = std::any_of(one.parents.begin(), one.parents.end(),
                                       [&](VariantId parent) { return ancestors.contains(parent); });
     if (is_child || ancestors.contains(one.id)) out.push_back(&one);

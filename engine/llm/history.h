@@ -12,7 +12,7 @@
 namespace evolve::llm {
 
 // A variant that was judged.
-struct Past : search::PastVariant {
+struct JudgedVariant : search::PastVariant {
   std::string model;  // empty: no model proposed the variant
   double cost_usd = 0;
   int64_t tokens = 0;
@@ -28,18 +28,18 @@ struct Elite {
 };
 
 struct History {
-  std::vector<Past> entries;           // the oldest first
+  std::vector<JudgedVariant> entries;  // the oldest first
   std::vector<Elite> elites;           // the best first
   std::map<VariantId, double> scores;  // only variants with a score
 
   // The campaign's total so far.
   [[nodiscard]] double cost_usd() const;
   [[nodiscard]] int64_t tokens() const;
-  [[nodiscard]] const Past* find(const std::string& variant) const;
+  [[nodiscard]] const JudgedVariant* find(const std::string& variant) const;
   // The best score among the parents; 1, the seed's, if no parent has a score.
   [[nodiscard]] double base_score(const std::vector<VariantId>& parents) const;
   // The variant, its ancestors and all their children, the oldest first.
-  [[nodiscard]] std::vector<const Past*> lineage(const std::string& variant) const;
+  [[nodiscard]] std::vector<const JudgedVariant*> lineage(const std::string& variant) const;
 };
 
 History history_of(const search::History& past, const std::vector<search::Survivor>& survivors);

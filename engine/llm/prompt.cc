@@ -29,7 +29,7 @@ struct Choice {
 };
 
 bool was_rejected(const History& history, const std::string& id) {
-  const Past* past = history.find(id);
+  const JudgedVariant* past = history.find(id);
   return past != nullptr && past->rejection.has_value();
 }
 
@@ -180,7 +180,7 @@ Result<Templates> Templates::read(
   for (const std::string& file : files(stage)) {
     const std::string path = fmt::format("{}/{}", folder, file);
     TRY_ASSIGN(auto text, read_file(path));
-    TRY_ASSIGN(auto parsed, Template::parse(text, path));
+    TRY_ASSIGN(auto parsed, PromptTemplate::parse(text, path));
     const std::string name = file.substr(0, file.find('.'));
     (name == "system" ? out.system : out.by_name[name]) = std::move(parsed);
   }

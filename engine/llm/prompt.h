@@ -17,13 +17,13 @@ namespace evolve::llm {
 
 // The campaign's templates: "system", and either one for each mode or "plan".
 struct Templates {
-  Template system;
-  std::map<std::string, Template> by_name;
+  PromptTemplate system;
+  std::map<std::string, PromptTemplate> by_name;
 
   // The names of the files that a stage needs, without folder.
   static std::vector<std::string> files(Stage stage);
   // Reads a stage's templates. `read_file` returns a file's text by its path. Bad input: as
-  // Template::parse.
+  // PromptTemplate::parse.
   static Result<Templates> read(
       const std::string& folder, Stage stage,
       const std::function<Result<std::string>(const std::string& path)>& read_file);

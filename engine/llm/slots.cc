@@ -81,7 +81,7 @@ std::string format_of(Mode mode, const SpecText& spec) {
          "`<learning>…</learning>`: what is worth knowing for later tries, with its reason.";
 }
 
-std::string outcome_of(const Past& past) {
+std::string outcome_of(const JudgedVariant& past) {
   if (past.rejection) {
     const search::Rejection& why = *past.rejection;
     return fmt::format("rejected by {}{}: {}: {}", why.step.empty() ? "a step" : why.step,
@@ -91,7 +91,7 @@ std::string outcome_of(const Past& past) {
   return past.score ? fmt::format("{:.3f}x the seed's speed", *past.score) : "no result";
 }
 
-std::string words_of(const Past& past) {
+std::string words_of(const JudgedVariant& past) {
   return entry_line(fmt::format("{} (round {}, from {}): {} -> {}", past.id, past.round,
                                 fmt::join(past.parents, " and "),
                                 past.note.empty() ? "no note" : past.note, outcome_of(past)));
@@ -107,7 +107,7 @@ void keep_newest(std::vector<std::string>& entries) {
 
 std::vector<std::string> tried_of(const Material& material) {
   std::vector<std::string> out;
-  for (const Past* past : material.history.lineage(material.parent.id)) {
+  for (const JudgedVariant* past : material.history.lineage(material.parent.id)) {
     out.push_back(words_of(*past));
   }
   keep_newest(out);
@@ -116,8 +116,8 @@ std::vector<std::string> tried_of(const Material& material) {
 
 // The rejections of other lineages: each kind and reason once, where it came last.
 std::vector<std::string> rejections_of(const Material& material) {
-  std::set<const Past*> told;
-  for (const Past* past : material.history.lineage(material.parent.id)) told.insert(past);
+  std::set<const JudgedVariant*> told;
+  for (const JudgedVariant* past : material.history.lineage(material.parent.id)) told.insert(past);
   std::set<std::string> seen;
   std::vector<std::string> out;
   const auto& entries = material.history.entries;
@@ -268,7 +268,7 @@ std::string slot_text(const Slot& slot) {
 }
 
 std::string diagnosis_of(const Material& material) {
-  const Past* past = material.history.find(material.parent.id);
+  const JudgedVariant* past = material.history.find(material.parent.id);
   if (past == nullptr || !past->rejection) return {};
   return std::string(start_of(outcome_of(*past), kMostDiagnosis));
 }

@@ -44,8 +44,8 @@ const std::vector<std::string>& slot_names() {
   return kNames;
 }
 
-Result<Template> Template::parse(std::string_view text, const std::string& path) {
-  Template out;
+Result<PromptTemplate> PromptTemplate::parse(std::string_view text, const std::string& path) {
+  PromptTemplate out;
   struct Section {
     std::string_view name;
     size_t line;
@@ -91,7 +91,7 @@ Result<Template> Template::parse(std::string_view text, const std::string& path)
   return out;
 }
 
-std::string Template::fill(const std::map<std::string, std::string>& slots) const {
+std::string PromptTemplate::fill(const std::map<std::string, std::string>& slots) const {
   auto text_of = [&](const std::string& name) {
     auto it = slots.find(name);
     return it == slots.end() ? std::string_view() : std::string_view(it->second);

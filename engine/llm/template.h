@@ -15,11 +15,11 @@ namespace evolve::llm {
 // The names of all slots.
 const std::vector<std::string>& slot_names();
 
-class Template {
+class PromptTemplate {
  public:
   // Bad input: an unknown slot, or a section that is not closed, with file, line, column and the
   // nearest name. `path` is for messages.
-  static Result<Template> parse(std::string_view text, const std::string& path);
+  static Result<PromptTemplate> parse(std::string_view text, const std::string& path);
 
   // Fills the slots. Slots missing from `slots` are empty. A slot's text is never searched for
   // slots.

@@ -62,8 +62,8 @@ Result<search::Lessons> read_lessons(const Arguments& arguments, const search::S
 // Draws a variant that a step rejected in the round before. Empty: no such variant. A variant
 // without code of its own is never drawn, because it has nothing to mend.
 Result<llm::Source> draw_rejected(const Arguments& arguments, const llm::History& history) {
-  std::vector<const llm::Past*> rejected;
-  for (const llm::Past& past : history.entries) {
+  std::vector<const llm::JudgedVariant*> rejected;
+  for (const llm::JudgedVariant& past : history.entries) {
     const bool has_code = past.rejection && past.rejection->step != "adopt";
     if (past.round == arguments.round - 1 && past.round > 0 && has_code) rejected.push_back(&past);
   }

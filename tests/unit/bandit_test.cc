@@ -27,7 +27,7 @@ Config config_of(Bandit bandit, const std::vector<double>& weights,
 // Adds proposals of a model, each with a score relative to the seed's, or rejected.
 void add(History& history, const std::string& model, int count, double score, double cost = 0.1) {
   for (int i = 0; i < count; ++i) {
-    Past past;
+    JudgedVariant past;
     past.id = fmt::format("v{:04}", history.entries.size());
     past.model = model;
     past.parents = {"v0000"};

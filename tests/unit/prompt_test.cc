@@ -30,8 +30,8 @@ std::string config_error(const std::string& text) {
   return config ? "" : config.error().message;
 }
 
-Template template_of(const std::string& text) {
-  auto out = Template::parse(text, "t.md");
+PromptTemplate template_of(const std::string& text) {
+  auto out = PromptTemplate::parse(text, "t.md");
   if (!out) FAIL(out.error().message);
   return *std::move(out);
 }
@@ -114,7 +114,7 @@ std::string user_text(const Prompt& prompt) {
 }  // namespace
 
 TEST_CASE("slots are filled, and sections of empty ones left out") {
-  const Template made = template_of(
+  const PromptTemplate made = template_of(
       "a {{task}} b\n{{#tried}}\nTried:\n{{tried}}\n{{#spec}}\nin {{spec}}\n{{/spec}}\n{{/tried}}\n"
       "{{#device}}\nnever\n{{/device}}\nend\n");
   CHECK(made.fill({{"task", "T {{spec}}"}, {"spec", "S"}}) == "a T {{spec}} b\nend\n");
@@ -123,13 +123,13 @@ TEST_CASE("slots are filled, and sections of empty ones left out") {
 }
 
 TEST_CASE("what is wrong in a template is told with its place and the nearest name") {
-  auto unknown = Template::parse("fine\nsee {{parent_sorce}}\n", "rules/t.md");
+  auto unknown = PromptTemplate::parse("fine\nsee {{parent_sorce}}\n", "rules/t.md");
   REQUIRE(!unknown);
   CHECK(unknown.error().message ==
         "rules/t.md:2:7: unknown slot 'parent_sorce', did you mean 'parent_source'?");
   CHECK(unknown.error().detail == "    2 | see {{parent_sorce}}\n      |       ^");
   auto message = [](const std::string& text) {
-    auto made = Template::parse(text, "t");
+    auto made = PromptTemplate::parse(text, "t");
     return made ? "" : made.error().message;
   };
   CHECK(message("{{task\n") == "t:1:1: a slot is not closed by '}}'");
