@@ -81,7 +81,7 @@ void add_previous(StepEdge& edge, const CampaignShape& shape, int round) {
 }
 
 // A variant for which a model or a person is asked.
-struct Asked {
+struct ModelTask {
   std::string id;
   std::string folder;  // of the request: the variant's, or its plan's
   std::string place;   // in the round, from 0
@@ -91,7 +91,7 @@ struct Asked {
   [[nodiscard]] std::string exchange() const { return folder + "/exchange.json"; }
 };
 
-Asked asked_for(const Share& share, size_t i, int round) {
+ModelTask model_task(const Share& share, size_t i, int round) {
   const std::string& id = share.ids[i];
   return {
       .id = id, .folder = fmt::format("{}/{}", round_folder(round), id), .place = share.places[i]};
@@ -118,7 +118,7 @@ std::string models_file(int round) {
   return round_folder(round) + "/models.json";
 }
 
-StepEdge prompt_edge(const CampaignShape& shape, int round, const Asked& asked,
+StepEdge prompt_edge(const CampaignShape& shape, int round, const ModelTask& asked,
                      const PromptStage& stage, size_t index) {
   const std::string seed = "$work/" + variant_folder(shape, 0);
   const Ancestry ancestry = ancestry_of(shape, round);
@@ -173,7 +173,8 @@ EdgeText models_edge(const CampaignShape& shape, int round, const StepEdge& prom
 
 // Returns the edge that asks a model. The answer depends only on the request. prompt.json also has
 // prices and rates, so it must exist, but is not in the key.
-StepEdge exchange_edge(const CampaignShape& shape, const Asked& asked, const PromptStage& stage) {
+StepEdge exchange_edge(const CampaignShape& shape, const ModelTask& asked,
+                       const PromptStage& stage) {
   StepEdge out("exchange", stage.subject(asked.id));
   out.set("class", "recorded");
   if (!shape.llm_keys.empty())
@@ -186,7 +187,7 @@ StepEdge exchange_edge(const CampaignShape& shape, const Asked& asked, const Pro
 
 // Returns the edge that makes a variant from a model's answer or a person's proposal, which the
 // callers add.
-StepEdge adopt_edge(const CampaignShape& shape, int round, const Asked& asked) {
+StepEdge adopt_edge(const CampaignShape& shape, int round, const ModelTask& asked) {
   StepEdge out("adopt", asked.id);
   out.flag("round", round)
       .out("kernel-out", asked.folder + "/kernel.py")
@@ -201,7 +202,7 @@ StepEdge adopt_edge(const CampaignShape& shape, int round, const Asked& asked) {
 
 // Returns the edge that says what became of a plan. It reads a person's file only if there is
 // something to decide, so that file is no input in the graph.
-StepEdge plan_edge(const CampaignShape& shape, const Asked& asked) {
+StepEdge plan_edge(const CampaignShape& shape, const ModelTask& asked) {
   const PlanFiles files = plan_files(shape, asked.id, asked.folder);
   StepEdge out("plan", asked.id);
   out.out("out", files.outcome).in("prompt", files.prompt).in("exchange", files.exchange);
@@ -218,7 +219,7 @@ StepEdge plan_edge(const CampaignShape& shape, const Asked& asked) {
 // is paid for only once. If models plan first, the plan's request, answer and decision come before.
 void write_llm(const CampaignShape& shape, int round, const Share& share, StepText& text) {
   for (size_t i = 0; i < share.ids.size(); ++i) {
-    const Asked asked = asked_for(share, i, round);
+    const ModelTask asked = model_task(share, i, round);
     StepEdge prompt = prompt_edge(shape, round, asked, code_stage(), i);
     StepEdge adopt = adopt_edge(shape, round, asked);
     adopt.in("prompt", asked.prompt()).in("exchange", asked.exchange());
@@ -226,7 +227,8 @@ void write_llm(const CampaignShape& shape, int round, const Share& share, StepTe
     if (i == 0) text.add(models_edge(shape, round, prompt));
     if (shape.pipeline.mutate.plan != "none") {
       const PromptStage stage = plan_stage();
-      const Asked plan = {.id = asked.id, .folder = asked.folder + "/plan", .place = asked.place};
+      const ModelTask plan = {
+          .id = asked.id, .folder = asked.folder + "/plan", .place = asked.place};
       text.add(prompt_edge(shape, round, plan, stage, i));
       text.add(exchange_edge(shape, plan, stage));
       text.add(plan_edge(shape, asked));
@@ -244,7 +246,7 @@ void write_llm(const CampaignShape& shape, int round, const Share& share, StepTe
 // in which the markers are known.
 void write_person(const CampaignShape& shape, int round, const Share& share, StepText& text) {
   for (size_t i = 0; i < share.ids.size(); ++i) {
-    const Asked asked = asked_for(share, i, round);
+    const ModelTask asked = model_task(share, i, round);
     const std::string file = proposal_path(shape, asked.id),
                       canonical = asked.folder + "/proposed.py";
     text.add(normalise_edge(asked.id + " proposal", file, canonical,
