@@ -33,7 +33,7 @@ class Range {
     }
     if (least_.cycles > out.dearer.cycles) std::swap(least_, out.dearer);
     out.cheaper = std::move(least_);
-    for (DataBranches::Asked& one : seen_) out.on_data.push_back(std::move(one.what));
+    for (DataBranches::OpenPredicate& one : seen_) out.on_data.push_back(std::move(one.what));
     return out;
   }
 
@@ -42,7 +42,8 @@ class Range {
   Result<Simulation> run(std::map<uint32_t, bool> holds) {
     DataBranches branches;
     branches.holds = std::move(holds);
-    for (const DataBranches::Asked& one : seen_) branches.holds.try_emplace(one.instruction, false);
+    for (const DataBranches::OpenPredicate& one : seen_)
+      branches.holds.try_emplace(one.instruction, false);
     SimulationOptions options;
     options.on_data = &branches;
     while (true) {
@@ -58,7 +59,7 @@ class Range {
   const Schedule& schedule_;
   const Device& device_;
   const Parameters& parameters_;
-  std::vector<DataBranches::Asked> seen_;
+  std::vector<DataBranches::OpenPredicate> seen_;
   Simulation least_;
 };
 

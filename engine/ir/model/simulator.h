@@ -85,12 +85,12 @@ using Parameters = std::map<uint32_t, std::vector<uint32_t>>;
 
 // Assumptions about predicates that depend on data, which vector units compute (on_data.h).
 struct DataBranches {
-  struct Asked {
+  struct OpenPredicate {
     uint32_t instruction = 0;  // the maker of the predicate, an index into Schedule::instructions
     std::string what;          // "line 12, on a value of the vector units that line 10 reads"
   };
-  std::map<uint32_t, bool> holds;  // by the instruction that makes the predicate
-  std::optional<Asked> asked;      // the predicate that ended the simulation, not yet assumed
+  std::map<uint32_t, bool> holds;      // by the instruction that makes the predicate
+  std::optional<OpenPredicate> asked;  // the predicate that ended the simulation, not yet assumed
 };
 
 constexpr size_t kSpansKept = 2000;
