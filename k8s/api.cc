@@ -22,18 +22,18 @@ constexpr int kUnauthorized = 401;
 
 }  // namespace
 
-std::string Answer::why() const {
+std::string ApiResponse::why() const {
   const std::string message = text_at_place(body, "/message");
   return message.empty() ? fmt::format("HTTP status {}", status) : message;
 }
 
-Result<Answer> Api::get(const std::string& path) {
+Result<ApiResponse> Api::get(const std::string& path) {
   HttpRequest request;
   request.url = server_ + path;
   return call(request);
 }
 
-Result<Answer> Api::create(const std::string& path, const json& object) {
+Result<ApiResponse> Api::create(const std::string& path, const json& object) {
   HttpRequest request;
   request.method = HttpRequest::Method::post;
   request.url = server_ + path;
@@ -42,7 +42,7 @@ Result<Answer> Api::create(const std::string& path, const json& object) {
   return call(request);
 }
 
-Result<Answer> Api::patch(const std::string& path, const json& change) {
+Result<ApiResponse> Api::patch(const std::string& path, const json& change) {
   HttpRequest request;
   request.method = HttpRequest::Method::patch;
   request.url = server_ + path;
@@ -51,7 +51,7 @@ Result<Answer> Api::patch(const std::string& path, const json& change) {
   return call(request);
 }
 
-Result<Answer> Api::remove(const std::string& path) {
+Result<ApiResponse> Api::remove(const std::string& path) {
   HttpRequest request;
   request.method = HttpRequest::Method::remove;
   request.url = server_ + path;
@@ -69,8 +69,8 @@ Result<std::string> Api::text(const std::string& path) {
       fmt::format("GET {}: HTTP status {}{}", request.url, response.status, response.fault));
 }
 
-Result<Answer> Api::stream(const std::string& path,
-                           const std::function<bool(std::string_view line)>& take) {
+Result<ApiResponse> Api::stream(const std::string& path,
+                                const std::function<bool(std::string_view line)>& take) {
   std::string begun;
   HttpRequest request;
   request.url = server_ + path;
@@ -112,7 +112,7 @@ Result<HttpResponse> Api::perform(HttpRequest request, bool is_refused) {
   return std::move(answers.front());
 }
 
-Result<Answer> Api::call(const HttpRequest& request) {
+Result<ApiResponse> Api::call(const HttpRequest& request) {
   const std::string where = fmt::format("{} {}", method_name(request.method), request.url);
   auto response = perform(request, false);
   if (response && response->status == kUnauthorized) response = perform(request, true);
@@ -122,7 +122,7 @@ Result<Answer> Api::call(const HttpRequest& request) {
     error.hint = "the credential may have expired; kubectl get pods uses the same credential";
     return error;
   }
-  Answer out{response->status, json_or_null(response->body)};
+  ApiResponse out{response->status, json_or_null(response->body)};
   // The answer of a proxy between us and the server need not be JSON.
   if (!out.body.is_object()) out.body = json::object();
   if (response->status != 0 && !is_passing(*response)) return out;

@@ -14,7 +14,7 @@ namespace evolve::k8s {
 
 constexpr int kNotFound = 404, kConflict = 409;
 
-struct Answer {
+struct ApiResponse {
   int status = 0;       // such as 200, 201, kNotFound
   nlohmann::json body;  // an object; for a refusal a Status, with `reason` and `message`
 
@@ -50,23 +50,23 @@ class Api {
   // is asked again a few times. Each pause is as long as the server says, or twice the one before.
   // External: the server still fails after that, or rejects the credential (401) after another one
   // was tried.
-  Result<Answer> get(const std::string& path);
+  Result<ApiResponse> get(const std::string& path);
   // Creates an object. 409: the object exists already, perhaps from a request whose answer was
   // lost.
-  Result<Answer> create(const std::string& path, const nlohmann::json& object);
+  Result<ApiResponse> create(const std::string& path, const nlohmann::json& object);
   // Changes an object by a JSON merge patch (RFC 7386).
-  Result<Answer> patch(const std::string& path, const nlohmann::json& change);
+  Result<ApiResponse> patch(const std::string& path, const nlohmann::json& change);
   // Deletes an object, and afterwards what it owns. 404: it is gone.
-  Result<Answer> remove(const std::string& path);
+  Result<ApiResponse> remove(const std::string& path);
   // As get(), for an answer that is not JSON, such as a pod's log.
   Result<std::string> text(const std::string& path);
   // Gives `take` the lines of a long answer as they come, until `take` returns false. Returns how
   // the stream ended: status 200, or a refusal. A stream that breaks is an error.
-  Result<Answer> stream(const std::string& path,
-                        const std::function<bool(std::string_view line)>& take);
+  Result<ApiResponse> stream(const std::string& path,
+                             const std::function<bool(std::string_view line)>& take);
 
  private:
-  Result<Answer> call(const HttpRequest& request);
+  Result<ApiResponse> call(const HttpRequest& request);
   Result<HttpResponse> perform(HttpRequest request, bool is_refused);
   // Waits until the limits allow another request.
   void wait_turn();

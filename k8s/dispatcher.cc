@@ -41,7 +41,7 @@ double seconds_of(const std::string& iso) {
              : static_cast<double>(::timegm(&time));
 }
 
-bool is_quota(const Answer& answer) {
+bool is_quota(const ApiResponse& answer) {
   return answer.why().find("exceeded quota") != std::string::npos;
 }
 
