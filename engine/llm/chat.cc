@@ -44,7 +44,7 @@ json messages_of(const ChatRequest& request, bool has_system) {
 }
 
 json body_of(const ChatRequest& request) {
-  const bool is_openai = request.api == Api::openai;
+  const bool is_openai = request.api == ChatApi::openai;
   json out = {{"model", request.model},
               {"messages", messages_of(request, is_openai && !request.system.empty())},
               {request.max_tokens_key, request.max_tokens},
@@ -61,7 +61,7 @@ json body_of(const ChatRequest& request) {
 
 // Returns the cause of an error within an answer that began as a success: by the status in its
 // code, or by its type. Unknown errors may pass.
-Cause cause_of_error(const json& error) {
+ChatCause cause_of_error(const json& error) {
   const json& code = member(error, "code");
   const std::string digits = code.is_number_integer() ? code.dump() : text_in(code);
   constexpr size_t kDigits = 3;
@@ -70,11 +70,11 @@ Cause cause_of_error(const json& error) {
       std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (is_status) return cause_of_status(std::stoi(digits));
   const std::string type = text_at(error, "type");
-  if (type == "invalid_request_error" || type == "request_too_large") return Cause::request;
+  if (type == "invalid_request_error" || type == "request_too_large") return ChatCause::request;
   static const std::array<const char*, 4> kSetup = {"authentication_error", "permission_error",
                                                     "not_found_error", "billing_error"};
   const bool is_setup = std::find(kSetup.begin(), kSetup.end(), type) != kSetup.end();
-  return is_setup ? Cause::setup : Cause::passing;
+  return is_setup ? ChatCause::setup : ChatCause::passing;
 }
 
 // The message of an error object, in any of the forms in use; empty: no message.
@@ -118,7 +118,7 @@ int64_t estimated_tokens(size_t bytes) {
 }
 
 json chat_record(const ChatRequest& request) {
-  json out = {{"api", request.api == Api::openai ? "openai" : "anthropic"},
+  json out = {{"api", request.api == ChatApi::openai ? "openai" : "anthropic"},
               {"base_url", request.base_url},
               {"model", request.model},
               {"system", request.system},
@@ -135,7 +135,7 @@ Result<ChatRequest> read_chat_record(const json& record) {
   ChatRequest out;
   const std::string api = text_at(record, "api");
   if (api != "openai" && api != "anthropic") return external("request: the api is missing");
-  out.api = api == "openai" ? Api::openai : Api::anthropic;
+  out.api = api == "openai" ? ChatApi::openai : ChatApi::anthropic;
   out.base_url = text_at(record, "base_url");
   out.model = text_at(record, "model");
   out.system = text_at(record, "system");
@@ -157,7 +157,7 @@ Result<ChatRequest> read_chat_record(const json& record) {
 HttpRequest http_request(const ChatRequest& request, const std::string& key) {
   std::string_view base = request.base_url;
   while (base.ends_with('/')) base.remove_suffix(1);
-  const bool is_openai = request.api == Api::openai;
+  const bool is_openai = request.api == ChatApi::openai;
   HttpRequest out;
   out.method = HttpRequest::Method::post;
   out.url = fmt::format("{}{}", base, is_openai ? "/chat/completions" : "/v1/messages");
@@ -172,14 +172,14 @@ HttpRequest http_request(const ChatRequest& request, const std::string& key) {
   return out;
 }
 
-Cause cause_of_status(int status) {
+ChatCause cause_of_status(int status) {
   constexpr int kBadRequest = 400, kTimeout = 408, kTooLarge = 413, kUnprocessable = 422,
                 kTooMany = 429, kServerError = 500;
   if (status == kBadRequest || status == kTooLarge || status == kUnprocessable)
-    return Cause::request;
+    return ChatCause::request;
   const bool is_passing =
       status == 0 || status == kTimeout || status == kTooMany || status >= kServerError;
-  return is_passing ? Cause::passing : Cause::setup;
+  return is_passing ? ChatCause::passing : ChatCause::setup;
 }
 
 const char* finish_name(Finish finish) {
@@ -192,7 +192,7 @@ const char* finish_name(Finish finish) {
   return "";
 }
 
-ReplyReader::ReplyReader(Api api)
+ReplyReader::ReplyReader(ChatApi api)
     : api_(api), events_([this](std::string_view, std::string_view data) { take_event(data); }) {}
 
 bool ReplyReader::add(std::string_view bytes) {
@@ -228,7 +228,7 @@ std::optional<ChatError> ReplyReader::finish() {
   if (reply_.is_cut_off) {
     reply_.finish = Finish::length;
   } else if (!is_done_ && !is_finished_) {
-    return ChatError{"the stream ended early", Cause::passing};
+    return ChatError{"the stream ended early", ChatCause::passing};
   }
   return std::nullopt;
 }
@@ -239,14 +239,14 @@ std::optional<ChatError> ReplyReader::finish_whole() {
     return std::nullopt;
   }
   const json body = json_or_null(whole_);
-  if (!body.is_object()) return ChatError{"the answer is not JSON", Cause::passing};
+  if (!body.is_object()) return ChatError{"the answer is not JSON", ChatCause::passing};
   if (!member(body, "error").is_null()) {
     take_event(whole_);
     return error_;
   }
   reply_.model = text_at(body, "model");
   take_usage(member(body, "usage"));
-  if (api_ == Api::anthropic) {
+  if (api_ == ChatApi::anthropic) {
     reply_.text = content_of(member(body, "content"));
     take_finish(member(body, "stop_reason"));
     if (member(body, "content").is_array()) return std::nullopt;
@@ -258,7 +258,7 @@ std::optional<ChatError> ReplyReader::finish_whole() {
       return std::nullopt;
     }
   }
-  return ChatError{"the answer is not a reply: " + error_words(whole_), Cause::passing};
+  return ChatError{"the answer is not a reply: " + error_words(whole_), ChatCause::passing};
 }
 
 void ReplyReader::take_event(std::string_view data) {
@@ -268,7 +268,7 @@ void ReplyReader::take_event(std::string_view data) {
   }
   const json event = json_or_null(data);
   if (!event.is_object()) {
-    error_ = ChatError{"an event of the stream is not JSON", Cause::passing};
+    error_ = ChatError{"an event of the stream is not JSON", ChatCause::passing};
     return;
   }
   if (!member(event, "error").is_null()) {
@@ -279,7 +279,7 @@ void ReplyReader::take_event(std::string_view data) {
     error_ = ChatError{one_line(message, kMostErrorBytes), cause_of_error(error)};
     return;
   }
-  if (api_ == Api::openai) {
+  if (api_ == ChatApi::openai) {
     take_openai(event);
   } else {
     take_anthropic(event);
@@ -329,7 +329,7 @@ void ReplyReader::take_usage(const json& usage) {
   auto put = [](int64_t count, int64_t& into) {
     if (count > 0) into = count;
   };
-  if (api_ == Api::openai) {
+  if (api_ == ChatApi::openai) {
     put(count_at(usage, "prompt_tokens"), reply_.input_tokens);
     put(count_at(usage, "completion_tokens"), reply_.output_tokens);
     put(count_at(member(usage, "prompt_tokens_details"), "cached_tokens"),

@@ -18,7 +18,7 @@
 
 namespace evolve::llm {
 
-enum class Api { openai, anthropic };
+enum class ChatApi { openai, anthropic };
 
 struct Message {
   std::string role;  // "user" or "assistant"
@@ -26,7 +26,7 @@ struct Message {
 };
 
 struct ChatRequest {
-  Api api = Api::openai;
+  ChatApi api = ChatApi::openai;
   std::string base_url;  // ends with "/v1" in OpenAI's form, not in Anthropic's
   std::string model;
   std::string system;  // empty: none
@@ -71,25 +71,25 @@ constexpr size_t kMostReplyBytes = size_t{8} << 20;
 constexpr size_t kMostStreamBytes = size_t{64} << 20;
 
 // Why there is no reply.
-enum class Cause {
+enum class ChatCause {
   passing,  // may pass in a moment: no answer, too many requests, an error of the server's
   request,  // what was asked, or how: the same request will be refused again
   setup,    // the user must mend it: the key, the address, the model's name, an empty account
 };
 // Returns the cause for the status of an answer that is not a success; 0: there was no answer.
-Cause cause_of_status(int status);
+ChatCause cause_of_status(int status);
 
 // The error in place of a reply, in the server's words where it has any.
 struct ChatError {
   std::string message;
-  Cause cause = Cause::setup;
+  ChatCause cause = ChatCause::setup;
 };
 
 // Reads a successful answer as it arrives. Understands servers that were asked for a stream and
 // send a whole answer, or the other way round.
 class ReplyReader {
  public:
-  explicit ReplyReader(Api api);
+  explicit ReplyReader(ChatApi api);
 
   // Reads more bytes. False: the reply has ended, holds an error, or is longer than we read.
   bool add(std::string_view bytes);
@@ -106,7 +106,7 @@ class ReplyReader {
   void take_usage(const nlohmann::json& usage);
   std::optional<ChatError> finish_whole();
 
-  Api api_;
+  ChatApi api_;
   EventReader events_;
   std::string whole_;  // the answer so far, unless it is a stream
   size_t received_ = 0;

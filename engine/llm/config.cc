@@ -113,7 +113,7 @@ Status check_address(const Model& model, const std::string& where) {
                      "put the key into the environment variable that 'key_variable' names");
   }
   while (url.ends_with('/')) url.remove_suffix(1);
-  if (model.api == Api::anthropic && url.ends_with("/v1"))
+  if (model.api == ChatApi::anthropic && url.ends_with("/v1"))
     return bad_input(where + ".base_url: ends with /v1, which api 'anthropic' adds itself");
   return {};
 }
@@ -129,8 +129,9 @@ Result<Model> read_model(const json& from, const std::string& where) {
   bool has_prompt_tokens = false;
   Fields fields;
   fields.text("name", model.name)
-      .add("api", one_of({"openai", "anthropic"},
-                         [&](size_t i) { model.api = i == 0 ? Api::openai : Api::anthropic; }))
+      .add("api",
+           one_of({"openai", "anthropic"},
+                  [&](size_t i) { model.api = i == 0 ? ChatApi::openai : ChatApi::anthropic; }))
       .add("max_tokens_key", one_of({"max_tokens", "max_completion_tokens"},
                                     [&](size_t i) {
                                       model.max_tokens_key =

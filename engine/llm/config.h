@@ -34,7 +34,7 @@ Prices read_prices(const nlohmann::json& record);
 
 struct Model {
   std::string name;
-  Api api = Api::openai;
+  ChatApi api = ChatApi::openai;
   std::string base_url;
   std::string key_variable;  // empty: no key is sent
   double weight = 1;

@@ -38,7 +38,7 @@ std::string words_of(const HttpResponse& response) {
                        : fmt::format("HTTP {}: {}", response.status, words);
 }
 
-AttemptResult attempt(Http& http, HttpRequest call, Api api, const Conduct& conduct) {
+AttemptResult attempt(Http& http, HttpRequest call, ChatApi api, const Conduct& conduct) {
   ReplyReader reader(api);
   call.take = [&reader](std::string_view bytes) { return reader.add(bytes); };
   call.most_bytes = kMostBodyBytes;
@@ -50,7 +50,8 @@ AttemptResult attempt(Http& http, HttpRequest call, Api api, const Conduct& cond
   out.status = response.status;
   out.asked = response.retry_after_seconds;
   if (!is_success(response.status)) {
-    const Cause cause = is_quota(response.body) ? Cause::setup : cause_of_status(response.status);
+    const ChatCause cause =
+        is_quota(response.body) ? ChatCause::setup : cause_of_status(response.status);
     out.error = ChatError{words_of(response), cause};
     out.is_stopped = response.status == 0 && !is_passing(response);
     return out;
@@ -70,7 +71,7 @@ Error lasting_error(const std::string& url, const AttemptResult& outcome,
                    : fmt::format("the key comes from the environment variable '{}'", key_variable);
   } else if (outcome.status == kNotFound) {
     out.hint = "check the model's 'base_url' and name";
-  } else if (outcome.error->cause == Cause::request) {
+  } else if (outcome.error->cause == ChatCause::request) {
     out.hint = "a short test question is rejected, too: check the model in llm.json";
   }
   return out;
@@ -115,8 +116,8 @@ class Conversation {
     for (int tries = 1;; ++tries) {
       auto outcome = attempt_once(call, request.api, {0, "ok", pause, is_control});
       if (!outcome) return std::move(outcome).error();
-      if (!outcome->error || outcome->error->cause == Cause::request) return outcome;
-      if (outcome->error->cause == Cause::setup)
+      if (!outcome->error || outcome->error->cause == ChatCause::request) return outcome;
+      if (outcome->error->cause == ChatCause::setup)
         return lasting_error(call.url, *outcome, key_variable_);
       const std::string& words = outcome->error->message;
       if (tries >= conduct_.patience.tries || outcome->is_stopped)
@@ -133,7 +134,7 @@ class Conversation {
   }
 
   // Makes one attempt. `record` holds what is known before it.
-  Result<AttemptResult> attempt_once(const HttpRequest& call, Api api, Attempt record) {
+  Result<AttemptResult> attempt_once(const HttpRequest& call, ChatApi api, Attempt record) {
     if (conduct_.take_turn) {
       TRY(conduct_.take_turn());
     }

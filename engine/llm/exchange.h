@@ -46,7 +46,7 @@ struct Exchange {
 // the same type and code stand for both, and proxies drop them.
 ChatRequest control_question(const ChatRequest& request);
 
-// Asks, and asks again after an error that may pass (Cause). The pauses grow and are jittered
+// Asks, and asks again after an error that may pass (ChatCause). The pauses grow and are jittered
 // ("Exponential Backoff And Jitter", AWS Architecture Blog, 2015: half of a pause is fixed). No
 // pause is shorter than the server asks for. If a request is refused and the control question is
 // answered, the result is a refusal. External error: asking again did not help, or the server asks

@@ -57,7 +57,7 @@ struct Read {
   std::optional<ChatError> error;
 };
 
-Read read_pieces(Api api, const std::vector<std::string_view>& pieces) {
+Read read_pieces(ChatApi api, const std::vector<std::string_view>& pieces) {
   ReplyReader reader(api);
   for (std::string_view piece : pieces) {
     if (!reader.add(piece)) break;
@@ -66,7 +66,7 @@ Read read_pieces(Api api, const std::vector<std::string_view>& pieces) {
   return {error ? Reply{} : reader.reply(), error};
 }
 
-Read read_all(Api api, const std::string& text) {
+Read read_all(ChatApi api, const std::string& text) {
   return read_pieces(api, {text});
 }
 
@@ -90,10 +90,10 @@ void check_anthropic(const Read& read) {
   CHECK(read.reply.model == "m-2");
 }
 
-ChatRequest request_of(Api api) {
+ChatRequest request_of(ChatApi api) {
   ChatRequest out;
   out.api = api;
-  out.base_url = api == Api::openai ? "http://host/v1/" : "http://host";
+  out.base_url = api == ChatApi::openai ? "http://host/v1/" : "http://host";
   out.model = "m";
   out.system = "be brief";
   out.messages = {{"user", "hello"}};
@@ -106,7 +106,7 @@ ChatRequest request_of(Api api) {
 }  // namespace
 
 TEST_CASE("OpenAI's form has the system as a message, and asks for usage in a stream") {
-  const HttpRequest call = http_request(request_of(Api::openai), "secret");
+  const HttpRequest call = http_request(request_of(ChatApi::openai), "secret");
   CHECK(call.method == HttpRequest::Method::post);
   CHECK(call.url == "http://host/v1/chat/completions");
   CHECK(call.headers == std::vector<std::string>{"Content-Type: application/json",
@@ -119,7 +119,7 @@ TEST_CASE("OpenAI's form has the system as a message, and asks for usage in a st
 }
 
 TEST_CASE("Anthropic's form has the system apart, its version, and no seed") {
-  const HttpRequest call = http_request(request_of(Api::anthropic), "secret");
+  const HttpRequest call = http_request(request_of(ChatApi::anthropic), "secret");
   CHECK(call.url == "http://host/v1/messages");
   CHECK(call.headers ==
         std::vector<std::string>{"Content-Type: application/json", "Accept: text/event-stream",
@@ -130,12 +130,12 @@ TEST_CASE("Anthropic's form has the system apart, its version, and no seed") {
 }
 
 TEST_CASE("without a key no header has one") {
-  for (const std::string& header : http_request(request_of(Api::openai), "").headers)
+  for (const std::string& header : http_request(request_of(ChatApi::openai), "").headers)
     CHECK(header.find("Authorization") == std::string::npos);
 }
 
 TEST_CASE("a request is the same when read back from its record") {
-  for (Api api : {Api::openai, Api::anthropic}) {
+  for (ChatApi api : {ChatApi::openai, ChatApi::anthropic}) {
     auto read = read_chat_record(chat_record(request_of(api)));
     REQUIRE(read);
     CHECK(http_request(*read, "k").body == http_request(request_of(api), "k").body);
@@ -146,11 +146,11 @@ TEST_CASE("a request is the same when read back from its record") {
 TEST_CASE("a stream may be cut anywhere") {
   for (size_t cut = 0; cut <= openai_stream.size(); ++cut) {
     const std::string_view all = openai_stream;
-    check_openai(read_pieces(Api::openai, {all.substr(0, cut), all.substr(cut)}));
+    check_openai(read_pieces(ChatApi::openai, {all.substr(0, cut), all.substr(cut)}));
   }
   for (size_t cut = 0; cut <= anthropic_stream.size(); ++cut) {
     const std::string_view all = anthropic_stream;
-    check_anthropic(read_pieces(Api::anthropic, {all.substr(0, cut), all.substr(cut)}));
+    check_anthropic(read_pieces(ChatApi::anthropic, {all.substr(0, cut), all.substr(cut)}));
   }
 }
 
@@ -167,7 +167,7 @@ TEST_CASE("a stream may come byte by byte, with any line ends") {
     std::vector<std::string_view> bytes;
     for (size_t at = 0; at < stream.size(); ++at)
       bytes.push_back(std::string_view(stream).substr(at, 1));
-    check_anthropic(read_pieces(Api::anthropic, bytes));
+    check_anthropic(read_pieces(ChatApi::anthropic, bytes));
   }
 }
 
@@ -187,78 +187,79 @@ TEST_CASE(
   }
   std::string_view no_end = openai_stream;
   no_end.remove_suffix(std::string_view("\n\ndata: [DONE]\n\n").size());
-  check_openai(read_pieces(Api::openai, {no_end}));
+  check_openai(read_pieces(ChatApi::openai, {no_end}));
 }
 
 TEST_CASE("a stream that ends before the model said why broke off") {
   const std::string no_finish =
       openai_stream.substr(0, openai_stream.find(R"("finish_reason":"stop")"));
   const std::string whole_events = no_finish.substr(0, no_finish.rfind("data:"));
-  auto read = read_all(Api::openai, whole_events);
+  auto read = read_all(ChatApi::openai, whole_events);
   REQUIRE(read.error);
   CHECK(read.error->message == "the stream ended early");
-  CHECK(read.error->cause == Cause::passing);
+  CHECK(read.error->cause == ChatCause::passing);
   // Half an event is no event, and none that was told of is lost.
-  CHECK(read_all(Api::openai, no_finish).error->cause == Cause::passing);
-  CHECK(read_all(Api::anthropic, "").error->cause == Cause::passing);
+  CHECK(read_all(ChatApi::openai, no_finish).error->cause == ChatCause::passing);
+  CHECK(read_all(ChatApi::anthropic, "").error->cause == ChatCause::passing);
 }
 
 TEST_CASE("what follows a stream's end is not waited for") {
-  ReplyReader reader(Api::openai);
+  ReplyReader reader(ChatApi::openai);
   CHECK(!reader.add(openai_stream));
   check_openai({reader.reply(), reader.finish()});
 }
 
 TEST_CASE("an error in a stream says whether another try may help") {
   auto overloaded = read_all(
-      Api::anthropic,
+      ChatApi::anthropic,
       "event: error\n"
       R"(data: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}})"
       "\n\n");
   REQUIRE(overloaded.error);
   CHECK(overloaded.error->message == "Overloaded");
-  CHECK(overloaded.error->cause == Cause::passing);
-  auto wrong = read_all(
-      Api::openai, R"(data: {"error":{"message":"no such thing","type":"invalid_request_error"}})"
-                   "\n\n");
+  CHECK(overloaded.error->cause == ChatCause::passing);
+  auto wrong =
+      read_all(ChatApi::openai,
+               R"(data: {"error":{"message":"no such thing","type":"invalid_request_error"}})"
+               "\n\n");
   REQUIRE(wrong.error);
-  CHECK(wrong.error->cause == Cause::request);
+  CHECK(wrong.error->cause == ChatCause::request);
   // Errors as a proxy passes them on: without a type, and with a status as the code.
   auto by_code = [](const std::string& code) {
-    return read_all(Api::openai,
+    return read_all(ChatApi::openai,
                     R"(data: {"error":{"message":"x","type":"None","code":)" + code + "}}\n\n")
         .error->cause;
   };
-  CHECK(by_code(R"("400")") == Cause::request);
-  CHECK(by_code("401") == Cause::setup);
-  CHECK(by_code("529") == Cause::passing);
-  CHECK(by_code(R"("server_error")") == Cause::passing);
+  CHECK(by_code(R"("400")") == ChatCause::request);
+  CHECK(by_code("401") == ChatCause::setup);
+  CHECK(by_code("529") == ChatCause::passing);
+  CHECK(by_code(R"("server_error")") == ChatCause::passing);
 }
 
 TEST_CASE("whole replies are read, also where a stream was asked for") {
-  check_openai(read_all(Api::openai, R"( {"model":"m-1","choices":[{"index":0,"message":
+  check_openai(read_all(ChatApi::openai, R"( {"model":"m-1","choices":[{"index":0,"message":
     {"role":"assistant","content":"Grüße, Welt\n"},"finish_reason":"stop"}],"usage":
     {"prompt_tokens":19,"completion_tokens":10,"prompt_tokens_details":{"cached_tokens":5}}})"));
-  check_anthropic(read_all(Api::anthropic, R"({"type":"message","model":"m-2","content":
+  check_anthropic(read_all(ChatApi::anthropic, R"({"type":"message","model":"m-2","content":
     [{"type":"thinking","thinking":"hm"},{"type":"text","text":"Grüße, "},{"type":"text","text":"Welt\n"}],
     "stop_reason":"max_tokens","usage":{"input_tokens":25,"cache_read_input_tokens":100,
     "cache_creation_input_tokens":3,"output_tokens":15}})"));
-  CHECK(read_all(Api::openai, R"({"choices":[{"message":{"content":null},"finish_reason":
+  CHECK(read_all(ChatApi::openai, R"({"choices":[{"message":{"content":null},"finish_reason":
     "content_filter"}]})")
             .reply.finish == Finish::filtered);
-  CHECK(read_all(Api::anthropic, R"({"content":[],"stop_reason":"refusal"})").reply.finish ==
+  CHECK(read_all(ChatApi::anthropic, R"({"content":[],"stop_reason":"refusal"})").reply.finish ==
         Finish::filtered);
 }
 
 TEST_CASE("what is no reply is an error in words") {
-  CHECK(read_all(Api::openai, "{\"choices\":[]}").error->cause == Cause::passing);
-  CHECK(read_all(Api::openai, "{\"choices\":").error->message == "the answer is not JSON");
-  CHECK(read_all(Api::openai, "<html>gateway</html>").error);
+  CHECK(read_all(ChatApi::openai, "{\"choices\":[]}").error->cause == ChatCause::passing);
+  CHECK(read_all(ChatApi::openai, "{\"choices\":").error->message == "the answer is not JSON");
+  CHECK(read_all(ChatApi::openai, "<html>gateway</html>").error);
 }
 
 TEST_CASE("a reply that is too long is cut off, and said to be") {
   const std::string piece(1 << 20, 'x');
-  ReplyReader reader(Api::openai);
+  ReplyReader reader(ChatApi::openai);
   int pieces = 0;
   const std::string event = "data: {\"choices\":[{\"delta\":{\"content\":\"" + piece + "\"}}]}\n\n";
   while (reader.add(event)) REQUIRE(++pieces < 20);
@@ -296,7 +297,7 @@ TEST_CASE("no bytes crash the readers of streams and replies") {
                                           "}",      "[DONE]",    "\"error\":", "null", "[[[[", ":",
                                           "\"",     "choices\"", "delta",      "\xff", "id: 3"};
   for (int i = 0; i < 3000; ++i) {
-    const Api api = random.below(2) == 0 ? Api::openai : Api::anthropic;
+    const ChatApi api = random.below(2) == 0 ? ChatApi::openai : ChatApi::anthropic;
     std::string stream = random.below(3) == 0   ? openai_stream
                          : random.below(2) == 0 ? anthropic_stream
                                                 : "";
