@@ -77,7 +77,7 @@ class Build {
  private:
   // An edge between its look-up and its end.
   struct Running {
-    Finding finding;
+    LookedUpEdge finding;
     std::vector<Reason> reasons;
     int64_t memo_version = 0;    // at the look-up
     int failures = 0;            // of its command so far

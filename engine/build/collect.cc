@@ -25,7 +25,8 @@ std::string last_lines(const std::string& text, size_t count) {
 
 }  // namespace
 
-Result<ActionResult> Collector::collect(EdgeId id, const Finding& finding, Completed& completed) {
+Result<ActionResult> Collector::collect(EdgeId id, const LookedUpEdge& finding,
+                                        Completed& completed) {
   TRY_ASSIGN(auto discovered, read_discovered(id, completed));
   if (completed.exit_status != 0 || completed.timed_out) return command_error(id, completed);
   ActionResult result;

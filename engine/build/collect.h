@@ -39,7 +39,7 @@ class Collector {
   // Stores the outputs of a command that has ended, and returns its result. Removes the compiler's
   // list of inputs from `completed.output`, also if the command failed. An error with code `failed`
   // is the edge's; other errors are the build's.
-  Result<ActionResult> collect(EdgeId id, const Finding& finding, Completed& completed);
+  Result<ActionResult> collect(EdgeId id, const LookedUpEdge& finding, Completed& completed);
 
  private:
   // Returns the inputs, as symbolic paths, that the command read but the edge does not declare.

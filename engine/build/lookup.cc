@@ -152,9 +152,9 @@ Status Lookup::look_ahead(BuildPlan& plan) {
   return keys.empty() ? Status{} : results_.foresee(keys);
 }
 
-Result<Finding> Lookup::find(EdgeId id) {
+Result<LookedUpEdge> Lookup::find(EdgeId id) {
   TRY_ASSIGN(auto declared, keys_.declared(id));
-  Finding finding;
+  LookedUpEdge finding;
   finding.declared = std::move(declared);
   for (NodeId input : graph_.edge(id).content_inputs()) {
     if (files_.is_always_new(input)) finding.dirty.push_back(input);
@@ -193,7 +193,7 @@ Result<std::vector<std::string>> Lookup::discovered_by(const Digest& declared_ke
   return discovered;
 }
 
-Result<std::vector<Reason>> Lookup::reasons(EdgeId edge, const Finding& finding) {
+Result<std::vector<Reason>> Lookup::reasons(EdgeId edge, const LookedUpEdge& finding) {
   using Kind = Reason::Kind;
   auto only = [](Kind kind) { return std::vector<Reason>{{.kind = kind}}; };
   if (rule_ != nullptr && finding.dirty.empty()) {

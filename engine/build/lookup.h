@@ -20,7 +20,7 @@
 namespace evolve {
 
 // Everything that is known about an edge before it runs.
-struct Finding {
+struct LookedUpEdge {
   std::vector<NodeId> dirty;           // inputs that are always new: the edge has to run
   std::vector<NodeId> unmade;          // discovered inputs that other edges have yet to make
   KeyWriter declared;                  // the key without discovered inputs
@@ -82,10 +82,10 @@ class Lookup {
   // REQUIRES: the digests of the edge's made inputs are set.
   Result<bool> is_settled(EdgeId edge);
   // REQUIRES: the digests of the edge's made inputs are set.
-  Result<Finding> find(EdgeId edge);
+  Result<LookedUpEdge> find(EdgeId edge);
   // Returns why the edge has to run, compared with the last record of the edge: "never built",
   // "input 'x': a -> b".
-  Result<std::vector<Reason>> reasons(EdgeId edge, const Finding& finding);
+  Result<std::vector<Reason>> reasons(EdgeId edge, const LookedUpEdge& finding);
 
   // Notes that the edge's outputs are in place with this result.
   Status settle(EdgeId edge, const ActionResult& result);

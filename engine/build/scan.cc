@@ -94,7 +94,7 @@ class Scan {
     return look_at_result(std::move(finding), std::move(pending));
   }
 
-  Status look_at_result(Finding finding, Pending pending) {
+  Status look_at_result(LookedUpEdge finding, Pending pending) {
     const Edge& edge = graph_.edge(pending.edge);
     bool is_stored = finding.result && finding.result->outputs.size() == edge.outputs.size() &&
                      finding.result->has_all_outputs();

@@ -33,7 +33,7 @@ EdgeId maker_of(const World& world, const std::string& path) {
   return *world.graph->node(*world.graph->find_node(path)).made_by;
 }
 
-Finding found(Lookup& lookup, EdgeId edge) {
+LookedUpEdge found(Lookup& lookup, EdgeId edge) {
   auto finding = lookup.find(edge);
   REQUIRE(finding);
   return *std::move(finding);
@@ -50,7 +50,7 @@ bool is_settled(Lookup& lookup, EdgeId edge) {
 std::vector<Reason> reasons_of(World& world, const std::string& path = "out") {
   Lookup lookup = world.lookup();
   const EdgeId edge = maker_of(world, path);
-  const Finding finding = found(lookup, edge);
+  const LookedUpEdge finding = found(lookup, edge);
   CHECK_FALSE(finding.result);
   auto reasons = lookup.reasons(edge, finding);
   REQUIRE(reasons);
@@ -181,7 +181,7 @@ TEST_CASE("an edge with an input that is always new runs, though it has a stored
   const EdgeId out = maker_of(world, "out");
   Lookup lookup = world.lookup();
   REQUIRE(lookup.files().settle_phony(maker_of(world, "always")));
-  const Finding finding = found(lookup, out);
+  const LookedUpEdge finding = found(lookup, out);
   REQUIRE(world.memo.results.contains(finding.declared.key()));
   CHECK(finding.dirty == std::vector{*world.graph->find_node("always")});
   CHECK_FALSE(finding.result);
@@ -195,7 +195,7 @@ TEST_CASE("a stored result is found with the parts of its key, discovered ones l
   fill(world, "build out: inc in\n", {{"in", "1"}, {"header", "h"}});
   REQUIRE(world.build());
   Lookup lookup = world.lookup();
-  const Finding finding = found(lookup, maker_of(world, "out"));
+  const LookedUpEdge finding = found(lookup, maker_of(world, "out"));
   REQUIRE(finding.result);
   CHECK(finding.result->outputs == std::vector{content_digest("1h")});
   CHECK(finding.result->key == finding.full->key());
@@ -211,7 +211,7 @@ TEST_CASE("a discovered input that an edge has yet to make is waited for") {
   REQUIRE(world.build());
   const EdgeId header = maker_of(world, "header"), out = maker_of(world, "out");
   Lookup lookup = world.lookup();
-  Finding finding = found(lookup, out);
+  LookedUpEdge finding = found(lookup, out);
   CHECK(finding.unmade == std::vector{*world.graph->find_node("header")});
   CHECK_FALSE(finding.full);
   CHECK_FALSE(finding.result);
@@ -361,7 +361,7 @@ TEST_CASE("another rule says which edges are up to date, whatever their content"
     rule.judgement.reason = Reason{.kind = Kind::other, .words = "it is Monday"};
     CHECK_FALSE(is_settled(lookup, out));
     CHECK(rule.unchanged == std::vector{true});
-    const Finding finding = found(lookup, out);
+    const LookedUpEdge finding = found(lookup, out);
     CHECK_FALSE(finding.result);
     CHECK(*lookup.reasons(out, finding) == std::vector{*rule.judgement.reason});
   }
@@ -415,7 +415,7 @@ TEST_CASE("another rule cannot accept what depends on something that is always n
   lookup.use(rule);
   REQUIRE(lookup.files().settle_phony(maker_of(world, "always")));
   CHECK_FALSE(is_settled(lookup, out));
-  const Finding finding = found(lookup, out);
+  const LookedUpEdge finding = found(lookup, out);
   CHECK(finding.dirty.size() == 1);
   CHECK(lookup.reasons(out, finding)->front().kind == Kind::never_built);
 }
@@ -478,7 +478,8 @@ TEST_CASE("a far memo is told at once of all edges that may be looked up, and on
   CHECK(far.foreseen.empty());
   lookup.results().use_far_memo();
   REQUIRE(lookup.look_ahead(plan));
-  const Finding a = found(lookup, maker_of(world, "a")), b = found(lookup, maker_of(world, "b"));
+  const LookedUpEdge a = found(lookup, maker_of(world, "a")),
+                     b = found(lookup, maker_of(world, "b"));
   REQUIRE(far.foreseen.size() == 2);
   CHECK(far.foreseen[0] == std::vector{a.declared.key(), b.declared.key()});
   // What the far memo knows of discovered inputs leads to another key.
@@ -500,7 +501,7 @@ TEST_CASE("what a run on another machine discovered is of no use if it cannot be
   REQUIRE_FALSE(own);
   CHECK(own.error().message == "out: stat 'header': Permission denied");
   lookup.results().use_far_memo();
-  const Finding finding = found(lookup, out);
+  const LookedUpEdge finding = found(lookup, out);
   CHECK(finding.full->key() == finding.declared.key());
   CHECK_FALSE(finding.result);
 }
