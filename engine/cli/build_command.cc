@@ -143,7 +143,7 @@ class CampaignBuild {
                {"steps", json::object()}};
   }
 
-  Status run(const std::vector<NodeId>& targets, world::Guard& guard) {
+  Status run(const std::vector<NodeId>& targets, world::GuardProcess& guard) {
     auto status = build_targets(targets, guard);
     auto saved = save_snapshot(state_, session_.campaign.manifest(), *session_.graph, snapshot_);
     if (!saved) common_.warn(saved.error().message);
@@ -153,7 +153,7 @@ class CampaignBuild {
   }
 
  private:
-  Status build_targets(const std::vector<NodeId>& targets, world::Guard& guard) {
+  Status build_targets(const std::vector<NodeId>& targets, world::GuardProcess& guard) {
     TRY_ASSIGN(auto nodes, BuildPods::open(session_.campaign, state_));
     TRY(look_at_answers(targets));
     auto begun =
@@ -352,7 +352,7 @@ Result<BuildStart> build_once(const CommonOptions& common, const BuildCommand& c
   TRY_ASSIGN(auto options, options_of(command));
   // Started before any file is open, because the guard must not hold files that are not its own.
   world::watch_interrupts();
-  TRY_ASSIGN(auto guard, world::Guard::start());
+  TRY_ASSIGN(auto guard, world::GuardProcess::start());
   TRY_ASSIGN(auto session, open_without_graph(common));
   TRY_ASSIGN(auto remote, Remote::open(command.remote, *session.state));
   UpToDate up_to_date(session, command.targets);

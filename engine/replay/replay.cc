@@ -141,11 +141,11 @@ Result<Answer> compare_records(const PastRound& a, const PastRound& b, cache::Ro
 Result<Answer> replay(const CampaignFlags& common, const ReplayRequest& request,
                       const Display& display) {
   // The guard starts before any file is open, because it must not hold files that are not its own.
-  std::optional<world::Guard> guard;
+  std::optional<world::GuardProcess> guard;
   const bool runs = request.verify || request.remeasure || request.times > 0;
   if (runs) {
     world::watch_interrupts();
-    TRY_ASSIGN(auto started, world::Guard::start());
+    TRY_ASSIGN(auto started, world::GuardProcess::start());
     guard.emplace(std::move(started));
   }
   TRY_ASSIGN(auto records, open_past(common));

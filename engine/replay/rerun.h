@@ -46,7 +46,7 @@ struct Display {
 };
 
 struct Machine {
-  world::Guard& guard;
+  world::GuardProcess& guard;
   int jobs = 0;  // 0: one per core
   Display display;
 };

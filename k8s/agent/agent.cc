@@ -66,7 +66,7 @@ Status say(const AgentSettings& settings, const std::string& words) {
 
 class Agent {
  public:
-  Agent(const AgentSettings& settings, Store& store, world::Guard& guard, std::string folder)
+  Agent(const AgentSettings& settings, Store& store, world::GuardProcess& guard, std::string folder)
       : settings_(settings),
         store_(store),
         runner_(guard, clock_),
@@ -287,7 +287,7 @@ class Agent {
 
 Status run(const AgentSettings& settings) {
   world::watch_interrupts();
-  TRY_ASSIGN(auto guard, world::Guard::start());
+  TRY_ASSIGN(auto guard, world::GuardProcess::start());
   // Compilers also write to /tmp, and their complaints would be taken for a verdict.
   if (::access("/tmp", W_OK) != 0) {
     return bad_input("/tmp: cannot be written in this container", "",

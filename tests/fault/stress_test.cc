@@ -64,7 +64,7 @@ struct Stress {
     auto parsed = parse_manifest(
         "build.ninja", [&](const std::string&) { return Result<std::string>(manifest); }, graph);
     if (!parsed) return std::move(parsed).error();
-    auto guard = world::Guard::start();
+    auto guard = world::GuardProcess::start();
     if (!guard) return std::move(guard).error();
     world::DiskFiles files;
     world::SystemClock clock;

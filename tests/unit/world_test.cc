@@ -14,7 +14,7 @@ namespace {
 // Starts commands, and collects what completes.
 class Runs {
  public:
-  Runs() : guard_(*Guard::start()), runner_(guard_, clock_) {}
+  Runs() : guard_(*GuardProcess::start()), runner_(guard_, clock_) {}
 
   void start(uint64_t id, const std::string& line, double timeout = 0) {
     Command command;
@@ -46,7 +46,7 @@ class Runs {
 
  private:
   SystemClock clock_;
-  Guard guard_;
+  GuardProcess guard_;
   LocalRunner runner_;
 };
 

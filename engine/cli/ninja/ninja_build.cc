@@ -41,8 +41,9 @@ auto timed(ninja::Stats& stats, const char* name, Work work) {
 // One manifest's build, from the look at what is to do to the last line.
 class NinjaBuild {
  public:
-  NinjaBuild(const ninja::Options& options, Graph& graph, State& records, world::Guard& guard,
-             const ninja::StatusFormat& format, ninja::Stats& stats, Remote* remote)
+  NinjaBuild(const ninja::Options& options, Graph& graph, State& records,
+             world::GuardProcess& guard, const ninja::StatusFormat& format, ninja::Stats& stats,
+             Remote* remote)
       : options_(options),
         graph_(graph),
         records_(records),
@@ -267,7 +268,7 @@ class NinjaBuild {
   const ninja::Options& options_;
   Graph& graph_;
   State& records_;
-  world::Guard& guard_;
+  world::GuardProcess& guard_;
   const ninja::StatusFormat& format_;
   ninja::Stats& stats_;
   Memo& memo_;
@@ -314,7 +315,7 @@ void tell_of(Remote* remote, const ninja::Options& options, int exit_status) {
 int build_ninja(const ninja::Options& options, const ReadManifest& read) {
   world::watch_interrupts();
   // Started before any file is open, because the guard must not hold files that are not its own.
-  auto guard = world::Guard::start();
+  auto guard = world::GuardProcess::start();
   if (!guard) return NinjaBuild::fail(guard.error());
   auto format = ninja::StatusFormat::parse(
       options.has_status_format ? &options.status_format : nullptr, std::getenv("NINJA_STATUS"));

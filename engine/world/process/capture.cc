@@ -17,7 +17,7 @@ Result<Captured> capture(const std::vector<std::string>& words,
     if (!line.empty()) line += ' ';
     append_shell_quoted(word, line);
   }
-  TRY_ASSIGN(auto guard, Guard::start());
+  TRY_ASSIGN(auto guard, GuardProcess::start());
   Spawner spawner(guard);
   TRY_ASSIGN(auto process,
              Process::start(line, environment, Streams::separate, Leftovers::end, spawner));

@@ -29,7 +29,7 @@ void wait_for_end(int pipe) {
 
 }  // namespace
 
-Result<Guard> Guard::start() {
+Result<GuardProcess> GuardProcess::start() {
   std::array<int, 2> ends = {-1, -1};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_error("pipe", "guard", errno);
   Fd reader(ends[0]), writer(ends[1]);
@@ -53,20 +53,20 @@ Result<Guard> Guard::start() {
     }
     ::_exit(0);
   }
-  return Guard(pid, std::move(writer), std::move(groups));
+  return GuardProcess(pid, std::move(writer), std::move(groups));
 }
 
-void Guard::Unmap::operator()(Groups* groups) const {
+void GuardProcess::Unmap::operator()(Groups* groups) const {
   ::munmap(groups, sizeof(Groups));
 }
 
-Guard::~Guard() {
+GuardProcess::~GuardProcess() {
   if (!pipe_.is_open()) return;
   pipe_.reset();
   ::waitpid(pid_, nullptr, 0);
 }
 
-void Guard::add(pid_t group) {
+void GuardProcess::add(pid_t group) {
   // With more commands at a time than places, some are not guarded. Their parent's death ends those
   // commands, but not what they started.
   for (auto& place : *groups_) {
@@ -75,7 +75,7 @@ void Guard::add(pid_t group) {
   }
 }
 
-void Guard::remove(pid_t group) {
+void GuardProcess::remove(pid_t group) {
   auto place = std::find(groups_->begin(), groups_->end(), group);
   if (place != groups_->end()) *place = 0;
 }

@@ -14,15 +14,15 @@
 
 namespace evolve::world {
 
-class Guard {
+class GuardProcess {
  public:
   // Forks the guard. Must be called before the process has threads or other children.
-  static Result<Guard> start();
-  ~Guard();
-  Guard(Guard&& other) = default;
-  Guard& operator=(Guard&&) = delete;
-  Guard(const Guard&) = delete;
-  Guard& operator=(const Guard&) = delete;
+  static Result<GuardProcess> start();
+  ~GuardProcess();
+  GuardProcess(GuardProcess&& other) = default;
+  GuardProcess& operator=(GuardProcess&&) = delete;
+  GuardProcess(const GuardProcess&) = delete;
+  GuardProcess& operator=(const GuardProcess&) = delete;
 
   // Puts a process group under guard; remove() takes the group out once it is gone. Both may be
   // called from any thread.
@@ -39,7 +39,7 @@ class Guard {
   };
   using Shared = std::unique_ptr<Groups, Unmap>;
 
-  Guard(pid_t pid, Fd pipe, Shared groups)
+  GuardProcess(pid_t pid, Fd pipe, Shared groups)
       : pid_(pid), pipe_(std::move(pipe)), groups_(std::move(groups)) {}
 
   pid_t pid_;

@@ -80,7 +80,7 @@ class Process {
   int status_ = 0;  // exit code, once ended
   bool is_group_ = false;
   Leftovers leftovers_ = Leftovers::end;
-  Guard* guard_ = nullptr;
+  GuardProcess* guard_ = nullptr;
   std::string failure_;
   Fd in_, out_, err_, exit_fd_;
 };

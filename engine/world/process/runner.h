@@ -18,7 +18,7 @@ namespace evolve::world {
 class LocalRunner : public Runner {
  public:
   // `guard` must outlive the runner.
-  LocalRunner(Guard& guard, Clock& clock) : spawner_(guard), clock_(clock) {}
+  LocalRunner(GuardProcess& guard, Clock& clock) : spawner_(guard), clock_(clock) {}
 
   // Asks this jobserver for slots from now on.
   void use(Jobserver jobserver) { jobserver_.emplace(std::move(jobserver)); }

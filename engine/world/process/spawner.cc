@@ -65,7 +65,7 @@ pid_t spawn(const ChildSetup& setup, const char* program, char* const* words, ch
   // NOLINTEND(clang-analyzer-security.insecureAPI.vfork, clang-analyzer-unix.Vfork)
 }
 
-pid_t start_now(const Child& child, Guard& guard) {
+pid_t start_now(const Child& child, GuardProcess& guard) {
   static const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   ChildSetup setup;
   setup.in = child.in.is_open() ? child.in.get() : null.get();
@@ -92,7 +92,7 @@ WordArray::WordArray(std::vector<std::string> words) : words_(std::move(words)) 
   pointers_.push_back(nullptr);
 }
 
-Spawner::Spawner(Guard& guard) : guard_(guard) {
+Spawner::Spawner(GuardProcess& guard) : guard_(guard) {
   const unsigned count = std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads);
   for (unsigned i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });
 }

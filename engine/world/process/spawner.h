@@ -43,7 +43,7 @@ class Spawner {
  public:
   // `guard` must outlive the spawner. The spawner must outlive all that it started: children die
   // with its threads.
-  explicit Spawner(Guard& guard);
+  explicit Spawner(GuardProcess& guard);
   ~Spawner();
   Spawner(const Spawner&) = delete;
   Spawner& operator=(const Spawner&) = delete;
@@ -51,7 +51,7 @@ class Spawner {
   // Starts a child. The future gives the process's number, or minus the errno of vfork(2). By then
   // a child with its own group, which has the process's number, is under guard.
   std::future<pid_t> start(Child child);
-  Guard& guard() { return guard_; }
+  GuardProcess& guard() { return guard_; }
 
  private:
   struct Job {
@@ -61,7 +61,7 @@ class Spawner {
 
   void work();
 
-  Guard& guard_;
+  GuardProcess& guard_;
   std::mutex mutex_;
   std::condition_variable has_job_;
   std::deque<Job> jobs_;
