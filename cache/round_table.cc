@@ -33,13 +33,13 @@ Result<std::vector<RoundRecord>> RoundTable::selections(const std::string& campa
   return out;
 }
 
-Result<int64_t> RoundTable::add_record(const RecordedRound& record, Origin origin) {
+Result<int64_t> RoundTable::add_record(const RecordedRound& record, RecordOrigin origin) {
   int64_t id = 0;
   auto status = database_->transaction([&]() -> Status {
     TRY_ASSIGN(auto last, last_record(record.campaign, record.round));
     if (last && last->before == record.before && last->text == record.text) {
       id = last->id;
-      if (origin == Origin::imported) return {};
+      if (origin == RecordOrigin::imported) return {};
       TRY_ASSIGN(auto own, database_->prepare("DELETE FROM imported_record WHERE id = ?"));
       return own.bind(1, id).run();
     }
@@ -54,7 +54,7 @@ Result<int64_t> RoundTable::add_record(const RecordedRound& record, Origin origi
                         .bind(5, record.text)
                         .run();
     id = database_->last_insert_id();
-    if (!inserted || origin == Origin::own) return inserted;
+    if (!inserted || origin == RecordOrigin::own) return inserted;
     TRY_ASSIGN(auto imported,
                database_->prepare("INSERT OR IGNORE INTO imported_record VALUES (?)"));
     return imported.bind(1, id).run();

@@ -30,7 +30,7 @@ struct RecordedRound {
 };
 
 // The origin of a record: a build here, or somebody else.
-enum class Origin { own, imported };
+enum class RecordOrigin { own, imported };
 
 class RoundTable {
  public:
@@ -44,7 +44,7 @@ class RoundTable {
   Result<std::vector<RoundRecord>> selections(const std::string& campaign);
 
   // Stores a record, unless it is the round's last one already. Returns its number, new or old.
-  Result<int64_t> add_record(const RecordedRound& record, Origin origin = Origin::own);
+  Result<int64_t> add_record(const RecordedRound& record, RecordOrigin origin = RecordOrigin::own);
   // Whether a record came with a bundle, and no build here has made the same.
   Result<bool> is_imported(int64_t record);
   // Nullopt: there is no such record.

@@ -136,7 +136,7 @@ Status store(const Bundle& bundle, const std::string& campaign, State& state) {
   for (const BundledRound& round : bundle.rounds) {
     TRY_ASSIGN(auto id, state.ledger->rounds().add_record(
                             {0, before, campaign, round.number, round.recorded, round.record},
-                            cache::Origin::imported));
+                            cache::RecordOrigin::imported));
     before = id;
     if (round.selection.empty()) continue;
     auto status = state.ledger->rounds().record_selection(
