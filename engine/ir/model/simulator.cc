@@ -230,7 +230,7 @@ class Core {
   }
 
   // Whether the value is computed from the arrays' contents, which no input file can give.
-  [[nodiscard]] bool is_data(const Origin& origin) const {
+  [[nodiscard]] bool is_data(const ValueOrigin& origin) const {
     const Instruction& one = *origin.instruction;
     if (one.op == Op::of_vectors) return true;
     if (one.op != Op::load_smem) return false;
@@ -245,7 +245,7 @@ class Core {
     }));
   }
   // Returns what a value that is not known comes from, in words for people.
-  [[nodiscard]] std::string origin_words(const std::optional<Origin>& origin) const {
+  [[nodiscard]] std::string origin_words(const std::optional<ValueOrigin>& origin) const {
     if (!origin) return "a value of unknown origin";
     const Instruction& one = *origin->instruction;
     std::optional<uint32_t> number;

@@ -7,15 +7,15 @@
 
 namespace evolve::ir {
 
-std::optional<Origin> origin_of(const Schedule& schedule, int32_t slot,
-                                const std::function<bool(int32_t)>& is_known) {
-  std::unordered_map<int32_t, Origin> makers;                      // by slot
+std::optional<ValueOrigin> origin_of(const Schedule& schedule, int32_t slot,
+                                     const std::function<bool(int32_t)>& is_known) {
+  std::unordered_map<int32_t, ValueOrigin> makers;                 // by slot
   std::unordered_map<int32_t, std::vector<int32_t>> in_registers;  // slots, for phis
   for (const Bundle& bundle : schedule.bundles) {
     for (uint32_t i = bundle.first; i < bundle.first + bundle.count; ++i) {
       const Instruction& one = schedule.instructions[i];
       if (one.result == kNone) continue;
-      makers.try_emplace(one.result, Origin{&one, bundle.line});
+      makers.try_emplace(one.result, ValueOrigin{&one, bundle.line});
       if (one.reg != kNone && one.op != Op::phi) in_registers[one.reg].push_back(one.result);
     }
   }

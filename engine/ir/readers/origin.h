@@ -9,7 +9,7 @@
 
 namespace evolve::ir {
 
-struct Origin {
+struct ValueOrigin {
   const Instruction* instruction = nullptr;
   uint32_t line = 0;  // of the text
 };
@@ -17,8 +17,8 @@ struct Origin {
 // Follows a slot's value back to an instruction that reads no value that is not known. On the way,
 // it goes through the slots that are not known by `is_known`. Nullopt: the schedule does not say
 // where the value comes from.
-std::optional<Origin> origin_of(const Schedule& schedule, int32_t slot,
-                                const std::function<bool(int32_t)>& is_known);
+std::optional<ValueOrigin> origin_of(const Schedule& schedule, int32_t slot,
+                                     const std::function<bool(int32_t)>& is_known);
 
 // Returns the instruction, an index into Schedule::instructions, whose unknown result makes a
 // predicate unknown. Instructions that only combine predicates are passed through. Nullopt: the
