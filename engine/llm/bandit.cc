@@ -20,7 +20,7 @@ search::Random stream_of(uint64_t seed, Use use, int round, int index) {
   return {seed, (place << 2U) + static_cast<uint64_t>(use)};
 }
 
-double reward_of(const JudgedVariant& past, const History& history) {
+double reward_of(const JudgedVariant& past, const PromptHistory& history) {
   if (past.rejection || !past.score || *past.score <= 0) return 0;
   return std::clamp(std::log2(*past.score / history.base_score(past.parents)), 0.0, 1.0);
 }
@@ -63,7 +63,7 @@ size_t best_arm(const std::vector<Arm>& arms, Value value_of) {
 
 }  // namespace
 
-std::vector<Arm> arms_of(const Config& config, const History& history) {
+std::vector<Arm> arms_of(const Config& config, const PromptHistory& history) {
   double most = 0;
   for (const Model& model : config.models) most = std::max(most, model.weight);
   std::vector<Arm> out;
@@ -107,8 +107,8 @@ double draw_beta(search::Random& random, double a, double b) {
   return x + y > 0 ? x / (x + y) : a / (a + b);
 }
 
-std::vector<Place> plan_round(const Config& config, const History& history, uint64_t random_seed,
-                              int round, int index) {
+std::vector<Place> plan_round(const Config& config, const PromptHistory& history,
+                              uint64_t random_seed, int round, int index) {
   std::vector<Arm> arms = arms_of(config, history);
   const double spent = history.cost_usd();
   const int64_t spent_tokens = history.tokens();

@@ -28,7 +28,7 @@ struct Arm {
 
 // Returns the arms in the order of the config's models. Models of weight 0 have no pulls and are
 // never chosen.
-std::vector<Arm> arms_of(const Config& config, const History& history);
+std::vector<Arm> arms_of(const Config& config, const PromptHistory& history);
 
 // Returns the index of the arm with the largest (mean + sqrt(2 ln N / n)) / cost. This is UCB1
 // (Auer, Cesa-Bianchi, Fischer: Finite-time analysis of the multiarmed bandit problem, 2002)
@@ -58,8 +58,8 @@ struct Place {
 // round only the models of the earlier places are known. Each place counts as a pull of its model's
 // mean reward, so that a round does not ask only one model (batch selection by a "kriging
 // believer"; Ginsbourger, Le Riche, Carraro 2010).
-std::vector<Place> plan_round(const Config& config, const History& history, uint64_t random_seed,
-                              int round, int index);
+std::vector<Place> plan_round(const Config& config, const PromptHistory& history,
+                              uint64_t random_seed, int round, int index);
 
 // Draws a mode by the config's weights among the possible modes; rewrite if no possible mode has a
 // weight.

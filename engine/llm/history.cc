@@ -14,19 +14,19 @@ JudgedVariant past_of(const search::PastVariant& variant) {
 
 }  // namespace
 
-double History::cost_usd() const {
+double PromptHistory::cost_usd() const {
   double out = 0;
   for (const JudgedVariant& one : entries) out += one.cost_usd;
   return out;
 }
 
-int64_t History::tokens() const {
+int64_t PromptHistory::tokens() const {
   int64_t out = 0;
   for (const JudgedVariant& one : entries) out += one.tokens;
   return out;
 }
 
-const JudgedVariant* History::find(const std::string& variant) const {
+const JudgedVariant* PromptHistory::find(const std::string& variant) const {
   const auto id = VariantId::parse(variant);
   for (const JudgedVariant& one : entries) {
     if (one.id == id) return &one;
@@ -34,7 +34,7 @@ const JudgedVariant* History::find(const std::string& variant) const {
   return nullptr;
 }
 
-double History::base_score(const std::vector<VariantId>& parents) const {
+double PromptHistory::base_score(const std::vector<VariantId>& parents) const {
   double out = 0;
   for (const VariantId parent : parents) {
     auto it = scores.find(parent);
@@ -43,7 +43,7 @@ double History::base_score(const std::vector<VariantId>& parents) const {
   return out > 0 ? out : 1;
 }
 
-std::vector<const JudgedVariant*> History::lineage(const std::string& variant) const {
+std::vector<const JudgedVariant*> PromptHistory::lineage(const std::string& variant) const {
   const auto start = VariantId::parse(variant);
   if (!start) return {};
   std::map<VariantId, const JudgedVariant*> by_id;
@@ -67,8 +67,9 @@ std::vector<const JudgedVariant*> History::lineage(const std::string& variant) c
   return out;
 }
 
-History history_of(const search::History& past, const std::vector<search::Survivor>& survivors) {
-  History out;
+PromptHistory history_of(const search::PromptHistory& past,
+                         const std::vector<search::Survivor>& survivors) {
+  PromptHistory out;
   for (const search::PastVariant& one : past) {
     out.entries.push_back(past_of(one));
     if (one.score && !one.rejection) out.scores[one.id] = *one.score;

@@ -27,7 +27,7 @@ struct Elite {
   std::string source = {};  // empty: not shown
 };
 
-struct History {
+struct PromptHistory {
   std::vector<JudgedVariant> entries;  // the oldest first
   std::vector<Elite> elites;           // the best first
   std::map<VariantId, double> scores;  // only variants with a score
@@ -42,6 +42,7 @@ struct History {
   [[nodiscard]] std::vector<const JudgedVariant*> lineage(const std::string& variant) const;
 };
 
-History history_of(const search::History& past, const std::vector<search::Survivor>& survivors);
+PromptHistory history_of(const search::PromptHistory& past,
+                         const std::vector<search::Survivor>& survivors);
 
 }  // namespace evolve::llm

@@ -28,7 +28,7 @@ struct Choice {
   std::vector<std::string> parents;
 };
 
-bool was_rejected(const History& history, const std::string& id) {
+bool was_rejected(const PromptHistory& history, const std::string& id) {
   const JudgedVariant* past = history.find(id);
   return past != nullptr && past->rejection.has_value();
 }
@@ -122,7 +122,7 @@ Prompt rejected(json prompt, const std::string& kind, const std::string& reason)
   return with_request(std::move(prompt), question);
 }
 
-std::string budget_words(const Config& config, const History& history, const Place& place,
+std::string budget_words(const Config& config, const PromptHistory& history, const Place& place,
                          const Model& model) {
   if (config.budget_usd &&
       history.cost_usd() + place.earlier_usd + config.worst_cost(model) > *config.budget_usd) {

@@ -33,7 +33,7 @@ struct PromptRequest {
   Config config;
   SpecText spec;
   CompilerEvidence evidence;
-  History history;
+  PromptHistory history;
   Source parent, second_parent;
   search::Lessons lessons;
   Source rejected;  // where repair may start; empty: repair is only for a rejected parent

@@ -80,7 +80,7 @@ CompilerEvidence read_compiler_evidence(const nlohmann::json& evidence);
 struct Material {
   SpecText spec;
   CompilerEvidence evidence;
-  History history;
+  PromptHistory history;
   Source parent;              // for repair: the rejected variant
   Source second_parent = {};  // for crossover
   search::Lessons lessons;    // learned by the campaign, or unproven

@@ -36,8 +36,9 @@ Result<nlohmann::json> read_evidence(const Arguments& arguments, const steps::Pa
 }
 
 // Returns the campaign so far, with the survivors' sources.
-Result<llm::History> read_campaign(const search::History& past, const steps::Parents& parents) {
-  llm::History out = llm::history_of(past, parents.previous().survivors);
+Result<llm::PromptHistory> read_campaign(const search::PromptHistory& past,
+                                         const steps::Parents& parents) {
+  llm::PromptHistory out = llm::history_of(past, parents.previous().survivors);
   for (llm::Elite& elite : out.elites) {
     TRY_ASSIGN(auto source, read_source(parents.find(elite.id)));
     elite.source = std::move(source.text);
@@ -47,7 +48,8 @@ Result<llm::History> read_campaign(const search::History& past, const steps::Par
 
 // Reads what was learned, and the learnings that models proposed besides.
 Result<search::Lessons> read_lessons(const Arguments& arguments, const search::Selection& previous,
-                                     const search::History& past, const nlohmann::json& spec) {
+                                     const search::PromptHistory& past,
+                                     const nlohmann::json& spec) {
   TRY_ASSIGN(auto known, steps::read_learnings(arguments.learnings));
   if (arguments.files.selection.empty()) {
     return search::Lessons{
@@ -61,7 +63,7 @@ Result<search::Lessons> read_lessons(const Arguments& arguments, const search::S
 
 // Draws a variant that a step rejected in the round before. Empty: no such variant. A variant
 // without code of its own is never drawn, because it has nothing to mend.
-Result<llm::Source> draw_rejected(const Arguments& arguments, const llm::History& history) {
+Result<llm::Source> draw_rejected(const Arguments& arguments, const llm::PromptHistory& history) {
   std::vector<const llm::JudgedVariant*> rejected;
   for (const llm::JudgedVariant& past : history.entries) {
     const bool has_code = past.rejection && past.rejection->step != "adopt";

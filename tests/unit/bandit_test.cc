@@ -25,7 +25,8 @@ Config config_of(Bandit bandit, const std::vector<double>& weights,
 }
 
 // Adds proposals of a model, each with a score relative to the seed's, or rejected.
-void add(History& history, const std::string& model, int count, double score, double cost = 0.1) {
+void add(PromptHistory& history, const std::string& model, int count, double score,
+         double cost = 0.1) {
   for (int i = 0; i < count; ++i) {
     JudgedVariant past;
     past.id = fmt::format("v{:04}", history.entries.size());
@@ -42,7 +43,7 @@ void add(History& history, const std::string& model, int count, double score, do
   }
 }
 
-std::vector<int> counts(const Config& config, const History& history, int places,
+std::vector<int> counts(const Config& config, const PromptHistory& history, int places,
                         uint64_t seed = 1) {
   std::vector<int> out(config.models.size());
   for (const Place& place : plan_round(config, history, seed, 1, places - 1)) ++out[place.model];
@@ -53,7 +54,7 @@ std::vector<int> counts(const Config& config, const History& history, int places
 
 TEST_CASE("who is worth more is asked more often, by either rule") {
   for (Bandit bandit : {Bandit::ucb, Bandit::thompson}) {
-    History history;
+    PromptHistory history;
     add(history, "m0", 30, 0);
     add(history, "m1", 30, 1.8);
     const auto asked = counts(config_of(bandit, {1, 1}), history, 20);
@@ -63,7 +64,7 @@ TEST_CASE("who is worth more is asked more often, by either rule") {
 
 TEST_CASE("of two that are as good the cheaper one is asked more often") {
   for (Bandit bandit : {Bandit::ucb, Bandit::thompson}) {
-    History history;
+    PromptHistory history;
     add(history, "m0", 30, 1.4, 0.5);
     add(history, "m1", 30, 1.4, 0.05);
     const auto asked = counts(config_of(bandit, {1, 1}), history, 40);
@@ -72,7 +73,7 @@ TEST_CASE("of two that are as good the cheaper one is asked more often") {
 }
 
 TEST_CASE("who was asked seldom is tried, though another is good") {
-  History history;
+  PromptHistory history;
   add(history, "m0", 200, 1.3);
   CHECK(counts(config_of(Bandit::ucb, {1, 1}), history, 4)[1] > 0);
   CHECK(counts(config_of(Bandit::thompson, {1, 1}), history, 40)[1] > 0);
@@ -88,7 +89,7 @@ TEST_CASE("without a history weights decide, and a round does not ask one model 
 }
 
 TEST_CASE("a loss counts no more than a rejection, and a gain is over the parent") {
-  History history;
+  PromptHistory history;
   history.scores["v0000"] = 2;
   add(history, "m0", 10, 1.5);
   add(history, "m1", 10, 0);
@@ -99,7 +100,7 @@ TEST_CASE("a loss counts no more than a rejection, and a gain is over the parent
 }
 
 TEST_CASE("places of a round are the same whoever computes them") {
-  History history;
+  PromptHistory history;
   add(history, "m0", 3, 1.2);
   for (Bandit bandit : {Bandit::ucb, Bandit::thompson}) {
     const Config config = config_of(bandit, {1, 2, 1});
@@ -112,7 +113,7 @@ TEST_CASE("places of a round are the same whoever computes them") {
 TEST_CASE("the budget has room for the worst case of a place and of those before it") {
   Config config = config_of(Bandit::ucb, {1});
   const double worst = config.models.front().worst_cost();
-  History history;
+  PromptHistory history;
   add(history, "m0", 1, 1.1, 0.1);
   config.budget_usd = 0.1 + 2.5 * worst;
   const auto places = plan_round(config, history, 1, 1, 3);

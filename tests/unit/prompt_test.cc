@@ -78,8 +78,8 @@ search::Survivor survivor_of(VariantId id, double score, const std::string& note
 }
 
 // Returns a history of one lineage, and of one rejected variant of another lineage.
-History history_of(int tried) {
-  search::History past;
+PromptHistory history_of(int tried) {
+  search::PromptHistory past;
   for (int i = 1; i <= tried; ++i) {
     past.push_back(past_of(VariantId(i), VariantId(i - 1), fmt::format("note-{}", i)));
     past.back().score = 1.0 + 0.01 * i;
@@ -328,12 +328,12 @@ TEST_CASE("evidence is put into words") {
 }
 
 TEST_CASE("what a campaign spent is what its history says of exchanges") {
-  search::History past = {past_of("v0000", "v0000", "the seed"), past_of("v0001", "v0000", "one"),
-                          past_of("v0002", "v0000", "two")};
+  search::PromptHistory past = {past_of("v0000", "v0000", "the seed"),
+                                past_of("v0001", "v0000", "one"), past_of("v0002", "v0000", "two")};
   past[1].exchange = search::ExchangeSummary{"m", "rewrite", 0.25, 100, {}};
   past[2].exchange = search::ExchangeSummary{"n", "rewrite", 0.5, 30, {}};
   past[1].score = 1.25;
-  const History history = llm::history_of(past, {survivor_of("v0001", 1.5, "one")});
+  const PromptHistory history = llm::history_of(past, {survivor_of("v0001", 1.5, "one")});
   CHECK(history.cost_usd() == 0.75);
   CHECK(history.tokens() == 130);
   CHECK(history.entries[0].model.empty());
@@ -354,7 +354,7 @@ TEST_CASE("of the best others the sources are shown, too") {
 }
 
 TEST_CASE("a lineage that goes in a circle ends") {
-  const History history =
+  const PromptHistory history =
       llm::history_of({past_of("v0001", "v0002", ""), past_of("v0002", "v0001", "")}, {});
   CHECK(history.lineage("v0001").size() == 2);
 }
