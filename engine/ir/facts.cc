@@ -279,7 +279,7 @@ std::vector<OperandTraffic> traffic_of(const KernelRun& kernel, const Device& de
   return out;
 }
 
-Roofline roofline_of(const Tally& tally, const Cost& cost, const Device& device) {
+Roofline roofline_of(const Tally& tally, const SpecCost& cost, const Device& device) {
   double seconds = tally.cycles / device.clock_hz;
   double compute = cost.flops / device.peak_flops;
   double memory = cost.bytes / device.hbm_bytes_per_second;
@@ -319,7 +319,7 @@ void add_time(const ProgramRun& run, const Device& device, Facts& facts) {
 
 }  // namespace
 
-Result<Facts> facts_of(const ProgramRun& run, const Dumps& dumps, const Cost& cost,
+Result<Facts> facts_of(const ProgramRun& run, const Dumps& dumps, const SpecCost& cost,
                        const Device& device) {
   Facts facts;
   facts.target = device.name;

@@ -15,7 +15,7 @@
 namespace evolve::ir {
 
 // A case's costs, by the spec's formulas.
-struct Cost {
+struct SpecCost {
   double flops = 0;
   double bytes = 0;  // the least that must cross HBM
 };
@@ -316,7 +316,7 @@ struct Facts : ExecutionFacts {
 };
 
 // Returns the facts of a program that was simulated. Bad input: one of its dumps is damaged.
-Result<Facts> facts_of(const ProgramRun& run, const Dumps& dumps, const Cost& cost,
+Result<Facts> facts_of(const ProgramRun& run, const Dumps& dumps, const SpecCost& cost,
                        const Device& device);
 
 NeededFacts needed_facts(const Needs& needs, const Device& device);

@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
     TRY_ASSIGN(auto compiled, steps::read_compiled(files));
     if (const auto* reason = std::get_if<json>(&compiled.run)) return write(*reason);
     TRY_ASSIGN(auto formulas, steps::read_json(cost));
-    ir::Cost of_case{formulas.value("flops", 0.0), formulas.value("bytes", 0.0)};
+    ir::SpecCost of_case{formulas.value("flops", 0.0), formulas.value("bytes", 0.0)};
     auto facts = ir::facts_of(std::get<ir::ProgramRun>(compiled.run), compiled.dumps, of_case,
                               compiled.device);
     if (!facts) return write(steps::not_modelled(facts.error().message));
