@@ -168,7 +168,7 @@ Status run_analyze(const AnalyzeCommand& command, bool json_wanted) {
 Status run_analyze_diff(const AnalyzeCommand& command, bool json_wanted) {
   TRY_ASSIGN(auto before, facts_of_one(command, command.paths.front()));
   TRY_ASSIGN(auto after, facts_of_one(command, command.paths.back()));
-  const ir::Comparison comparison = ir::compare_facts(before, after);
+  const ir::FactsComparison comparison = ir::compare_facts(before, after);
   print_out(json_wanted
                 ? ir::to_json(comparison).dump(2, ' ', false, json::error_handler_t::replace) + "\n"
                 : comparison_text(comparison));

@@ -193,8 +193,8 @@ std::vector<CountChange> counts(const Facts& before, const Facts& after) {
 
 }  // namespace
 
-Comparison compare_facts(const Facts& before, const Facts& after) {
-  Comparison out;
+FactsComparison compare_facts(const Facts& before, const Facts& after) {
+  FactsComparison out;
   out.targets = {before.target, after.target};
   out.seconds = {before.seconds, after.seconds};
   out.is_tie = std::fabs(out.seconds.difference()) < kTie * std::max(before.seconds, after.seconds);

@@ -48,7 +48,7 @@ struct CountChange {
 };
 
 // The entries of each list of seconds add up to the whole; the largest change comes first.
-struct Comparison {
+struct FactsComparison {
   std::array<std::string, 2> targets;
   Change seconds;       // modelled
   bool is_tie = false;  // the model cannot order the two programs
@@ -59,6 +59,6 @@ struct Comparison {
 };
 
 // Compares two programs. What only one of them tells is left out.
-Comparison compare_facts(const Facts& before, const Facts& after);
+FactsComparison compare_facts(const Facts& before, const Facts& after);
 
 }  // namespace evolve::ir

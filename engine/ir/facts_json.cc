@@ -383,7 +383,7 @@ Result<Facts> facts_from_json(const json& record) {
   return out;
 }
 
-json to_json(const Comparison& comparison) {
+json to_json(const FactsComparison& comparison) {
   json by_cause = json::array(), kernels = json::array(), sections = json::array(),
        counts = json::array();
   for (const CauseChange& one : comparison.by_cause) {

@@ -29,6 +29,6 @@ Result<Facts> facts_from_json(const nlohmann::json& record);
 //                there is no such section. It has the modules that each program has once. An entry
 //                with both null holds all other sections of the module, or, for the module "", all
 //                other modules
-nlohmann::json to_json(const Comparison& comparison);
+nlohmann::json to_json(const FactsComparison& comparison);
 
 }  // namespace evolve::ir

@@ -271,7 +271,7 @@ std::string facts_text(const ir::Facts& facts) {
   return text;
 }
 
-std::string comparison_text(const ir::Comparison& comparison) {
+std::string comparison_text(const ir::FactsComparison& comparison) {
   const auto& [before, after] = comparison.targets;
   const ir::Change& seconds = comparison.seconds;
   std::string text =

@@ -12,6 +12,6 @@ namespace evolve {
 std::string facts_text(const ir::Facts& facts);
 
 // Puts a comparison into words.
-std::string comparison_text(const ir::Comparison& comparison);
+std::string comparison_text(const ir::FactsComparison& comparison);
 
 }  // namespace evolve

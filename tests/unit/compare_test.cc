@@ -59,7 +59,7 @@ TEST_CASE("sections are paired by what they do, in order, and add up to the whol
   const Facts after =
       facts("k.7", 9.5,
             {section(0, 1, scale()), section(30, 6, more_matmul()), section(90, 2, softmax())});
-  const Comparison found = compare_facts(before, after);
+  const FactsComparison found = compare_facts(before, after);
   std::map<std::pair<int, int>, double> differences;
   double sum = 0;
   for (const SectionChange& one : found.sections) {
@@ -86,8 +86,8 @@ TEST_CASE("sections that changed places are not the same") {
 }
 
 TEST_CASE("modules of other names have no sections in common") {
-  const Comparison found = compare_facts(facts("k.1", 1, {section(0, 1, matmul())}),
-                                         facts("other.1", 1, {section(0, 1, matmul())}));
+  const FactsComparison found = compare_facts(facts("k.1", 1, {section(0, 1, matmul())}),
+                                              facts("other.1", 1, {section(0, 1, matmul())}));
   REQUIRE(found.sections.size() == 1);
   CHECK(found.sections[0].seconds.before == found.seconds.before);
   CHECK(found.sections[0].seconds.after == found.seconds.after);
@@ -97,7 +97,7 @@ TEST_CASE("a count is compared if both programs have it") {
   Facts before = facts("k.1", 1, {}), after = before;
   before.vmem.allocated_bytes = 4096;
   after.steps = 3;
-  const Comparison found = compare_facts(before, after);
+  const FactsComparison found = compare_facts(before, after);
   REQUIRE(found.counts.size() == 1);
   CHECK(found.counts[0].what == "passes through loops");
   CHECK(found.counts[0].after == 3);
