@@ -123,7 +123,7 @@ class Exporter {
 };
 
 // Stores a bundle that was read.
-Status store(const Bundle& bundle, const std::string& campaign, State& state) {
+Status store(const BundleFile& bundle, const std::string& campaign, State& state) {
   for (const std::string& blob : bundle.blobs) {
     const Digest digest = Digest::from_hex(blob).value_or(Digest{});
     auto status = state.blobs->put_file(bundle.scratch->path() + "/" + blob, digest);

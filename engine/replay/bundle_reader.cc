@@ -40,7 +40,7 @@ class Reader {
     bundle_.scratch = std::make_unique<Scratch>(scratch);
   }
 
-  Result<Bundle> read() {
+  Result<BundleFile> read() {
     TRY(disk_.make_folders(bundle_.scratch->path()));
     auto status = world::read_archive(path_, kLimits, [&](world::ArchivedFile file) {
       return files_ == 0 ? read_index(file) : take(std::move(file));
@@ -193,7 +193,7 @@ class Reader {
 
   std::string path_;
   Files& disk_;
-  Bundle bundle_;
+  BundleFile bundle_;
   size_t files_ = 0;
   std::map<std::string, Listed> listed_;
   std::set<std::string> taken_, keys_;
@@ -224,7 +224,7 @@ std::set<std::string> blobs_of(const Record& record) {
   return out;
 }
 
-Result<Bundle> read_bundle(const std::string& path, Files& files, const std::string& scratch) {
+Result<BundleFile> read_bundle(const std::string& path, Files& files, const std::string& scratch) {
   return Reader(path, files, scratch).read();
 }
 

@@ -40,7 +40,7 @@ struct BundledRound {
   std::string selection;  // empty: the round has none
 };
 
-struct Bundle {
+struct BundleFile {
   std::string campaign;
   std::vector<BundledRound> rounds;  // from round 0 on
   std::set<std::string> blobs;       // digests; the files of these names lie in `scratch`
@@ -60,6 +60,6 @@ std::set<std::string> blobs_of(const Record& record);
 // Reads and checks a whole bundle. Blobs become files in a new folder `scratch`, and nothing is
 // stored elsewhere. Bad input, with the place: something is not as the format says. REQUIRES: the
 // seal holds.
-Result<Bundle> read_bundle(const std::string& path, Files& files, const std::string& scratch);
+Result<BundleFile> read_bundle(const std::string& path, Files& files, const std::string& scratch);
 
 }  // namespace evolve
