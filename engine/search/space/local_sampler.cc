@@ -12,8 +12,8 @@ constexpr size_t kParents = 3;  // points that are walked from in turn
 
 // Calls `visit` with each point at exactly `left` steps in the axes from number `axis` on. `values`
 // holds the values of the axes before.
-void visit_ring(const std::vector<std::vector<Step>>& steps, size_t axis, int left, Values& values,
-                const std::function<void(const Values&)>& visit) {
+void visit_ring(const std::vector<std::vector<Step>>& steps, size_t axis, int left,
+                AxisValues& values, const std::function<void(const AxisValues&)>& visit) {
   if (axis == steps.size()) {
     if (left == 0) visit(values);
     return;
@@ -49,14 +49,14 @@ std::vector<Step> steps_along(const std::vector<int64_t>& values, int64_t from) 
   return out;
 }
 
-Result<std::optional<Values>> draw_near(const std::vector<std::vector<Step>>& steps,
-                                        const std::function<Result<bool>(const Values&)>& is_free,
-                                        Random& random) {
+Result<std::optional<AxisValues>> draw_near(
+    const std::vector<std::vector<Step>>& steps,
+    const std::function<Result<bool>(const AxisValues&)>& is_free, Random& random) {
   for (int distance = 1; distance <= kFarthest; ++distance) {
-    std::vector<Values> free;
+    std::vector<AxisValues> free;
     std::optional<Error> error;
-    Values values(steps.size());
-    visit_ring(steps, 0, distance, values, [&](const Values& point) {
+    AxisValues values(steps.size());
+    visit_ring(steps, 0, distance, values, [&](const AxisValues& point) {
       if (error) return;
       auto is_wanted = is_free(point);
       if (!is_wanted) {
@@ -66,9 +66,9 @@ Result<std::optional<Values>> draw_near(const std::vector<std::vector<Step>>& st
       }
     });
     if (error) return *std::move(error);
-    if (!free.empty()) return std::optional<Values>(free[random.below(free.size())]);
+    if (!free.empty()) return std::optional<AxisValues>(free[random.below(free.size())]);
   }
-  return std::optional<Values>();
+  return std::optional<AxisValues>();
 }
 
 uint64_t LocalSampler::choose() {
@@ -95,13 +95,13 @@ std::optional<uint64_t> LocalSampler::near(uint64_t from) {
     std::iota(places.begin(), places.end(), 0);
     steps.push_back(numbers.empty() ? steps_across(count, place) : steps_along(places, place));
   }
-  auto point_at = [&](const Values& places) {
+  auto point_at = [&](const AxisValues& places) {
     uint64_t point = from;
     for (size_t axis = 0; axis < places.size(); ++axis)
       point = grid().moved(point, axis, static_cast<size_t>(places[axis]));
     return point;
   };
-  auto is_free = [&](const Values& places) {
+  auto is_free = [&](const AxisValues& places) {
     return Result<bool>(!knowledge().is_known(point_at(places)));
   };
   auto found = draw_near(steps, is_free, random());

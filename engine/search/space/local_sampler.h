@@ -24,14 +24,14 @@ struct Step {
 std::vector<Step> steps_along(const std::vector<int64_t>& values, int64_t from);
 
 // One value for each axis, in the order of the axes.
-using Values = std::vector<int64_t>;
+using AxisValues = std::vector<int64_t>;
 
 // Draws one of the nearest free points, each with the same chance. Nullopt: no point is free within
 // four steps. `steps` has, axis by axis, the values that can be reached; the first is where the
 // walk starts. An error of `is_free` is passed on.
-Result<std::optional<Values>> draw_near(const std::vector<std::vector<Step>>& steps,
-                                        const std::function<Result<bool>(const Values&)>& is_free,
-                                        Random& random);
+Result<std::optional<AxisValues>> draw_near(
+    const std::vector<std::vector<Step>>& steps,
+    const std::function<Result<bool>(const AxisValues&)>& is_free, Random& random);
 
 // Walks from the few best points in turn. On an axis whose values are no numbers, any value is one
 // step from any other. Until a point is told, it walks from the grid's middle. While no told point

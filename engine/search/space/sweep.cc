@@ -108,12 +108,12 @@ class Sweep {
     for (const auto& [name, values] : space_.parameters())
       steps.push_back(steps_along(values, request_.parents[parent].point.at(name)));
     auto found = draw_near(
-        steps, [&](const Values& values) { return is_free(point_of(values)); }, random_);
+        steps, [&](const AxisValues& values) { return is_free(point_of(values)); }, random_);
     if (!found) return std::move(found).error();
     return *found ? FoundPoint(point_of(**found)) : std::nullopt;
   }
 
-  [[nodiscard]] Point point_of(const Values& values) const {
+  [[nodiscard]] Point point_of(const AxisValues& values) const {
     Point out;
     for (size_t i = 0; i < values.size(); ++i) out[space_.parameters()[i].name] = values[i];
     return out;
