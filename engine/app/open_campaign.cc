@@ -21,17 +21,17 @@ Result<OpenCampaign> open_without_graph(const CampaignFlags& common) {
   return OpenCampaign{std::move(campaign), std::move(toolchain), std::move(state), nullptr};
 }
 
-Status read_graph(OpenCampaign& session) {
-  TRY_ASSIGN(auto graph, write_manifest(session.campaign, session.toolchain.versions));
-  session.graph = std::move(graph);
+Status read_graph(OpenCampaign& opened) {
+  TRY_ASSIGN(auto graph, write_manifest(opened.campaign, opened.toolchain.versions));
+  opened.graph = std::move(graph);
   return {};
 }
 
 Result<OpenCampaign> open_for_build(const CampaignFlags& common) {
-  auto session = open_without_graph(common);
-  if (!session) return session;
-  TRY(read_graph(*session));
-  return session;
+  auto opened = open_without_graph(common);
+  if (!opened) return opened;
+  TRY(read_graph(*opened));
+  return opened;
 }
 
 }  // namespace evolve

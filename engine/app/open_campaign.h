@@ -20,10 +20,10 @@ struct OpenCampaign {
   std::unique_ptr<Graph> graph;
 };
 
-// Opens a session, and changes to the project's root. Does not read the graph yet.
+// Opens a opened, and changes to the project's root. Does not read the graph yet.
 Result<OpenCampaign> open_without_graph(const CampaignFlags& common);
-// Writes the manifest, and reads it into the session's graph.
-Status read_graph(OpenCampaign& session);
+// Writes the manifest, and reads it into the opened's graph.
+Status read_graph(OpenCampaign& opened);
 // Does both.
 Result<OpenCampaign> open_for_build(const CampaignFlags& common);
 

@@ -49,11 +49,11 @@ std::vector<std::string> declared_names(const Graph& graph, const std::vector<No
 }  // namespace
 
 void UpToDate::look_at_sources() {
-  std::vector<std::string> paths = session_.campaign.sources();
+  std::vector<std::string> paths = opened_.campaign.sources();
   paths.emplace_back("/proc/self/exe");
   for (const std::string& path : paths) {
     // The rounds' manifest is written again before it is read.
-    if (path == session_.campaign.rounds()) continue;
+    if (path == opened_.campaign.rounds()) continue;
     auto state = state_.files.look(path, nullptr);
     if (!state) {
       fault_ = state.error().message;
@@ -66,11 +66,11 @@ void UpToDate::look_at_sources() {
 std::string UpToDate::asked(const std::vector<std::string>& environment) const {
   KeyWriter key;
   key.add("engine", "", EVOLVE_VERSION);
-  key.add("shape", "", digest_of(session_.campaign.shape).hex());
-  key.add("toolchain", "", session_.toolchain.versions);
-  key.add("device_kind", "", session_.campaign.device_kind);
+  key.add("shape", "", digest_of(opened_.campaign.shape).hex());
+  key.add("toolchain", "", opened_.toolchain.versions);
+  key.add("device_kind", "", opened_.campaign.device_kind);
   for (const std::string& target : targets_) key.add("target", "", target);
-  for (const MachineBinding& binding : session_.campaign.machine()) {
+  for (const MachineBinding& binding : opened_.campaign.machine()) {
     key.add("machine", binding.name, binding.value);
   }
   const auto variables = process_environment();
@@ -95,7 +95,7 @@ Result<std::optional<json>> UpToDate::report(const CampaignFlags& options) {
   const double start = state_.clock.monotonic_seconds();
   const std::optional<json> unknown;
   std::string warning;
-  auto note = load_note(state_, session_.campaign.manifest(), warning);
+  auto note = load_note(state_, opened_.campaign.manifest(), warning);
   if (!warning.empty()) options.warn(warning);
   if (!note) return unknown;
   const json about = json_or_null(note->about);
@@ -115,10 +115,10 @@ Result<std::optional<json>> UpToDate::report(const CampaignFlags& options) {
     tallies[step].cached = outcomes.value(outcome_name(Outcome::hit), int64_t{0});
     tallies[step].saved_seconds = about["saved"].value(step, 0.0);
   }
-  TRY(begin_build(state_, session_.campaign.name, targets_, session_.toolchain.versions));
+  TRY(begin_build(state_, opened_.campaign.name, targets_, opened_.toolchain.versions));
   TRY(state_.ledger->end_build("done", tallies));
   if (is_changed) {
-    TRY(save_note(state_, session_.campaign.manifest(), *note));
+    TRY(save_note(state_, opened_.campaign.manifest(), *note));
   }
   report["seconds"] = state_.clock.monotonic_seconds() - start;
   return std::optional(std::move(report));
@@ -127,19 +127,19 @@ Result<std::optional<json>> UpToDate::report(const CampaignFlags& options) {
 Status UpToDate::note(const std::vector<NodeId>& targets, Lookup& lookup,
                       const BuildSummary& summary, const json& report, int64_t record) {
   if (!fault_.empty() || record == 0) return {};
-  TRY_ASSIGN(auto note, note_of(*session_.graph, targets, lookup));
+  TRY_ASSIGN(auto note, note_of(*opened_.graph, targets, lookup));
   if (!note) return {};
   BuildNote sources = {"", sources_};
   bool is_changed = false;
   auto hold = still_holds(sources, state_.files, is_changed);
   if (!hold || !*hold) return hold ? Status{} : std::move(hold).error();
-  for (const std::string& path : {session_.campaign.rounds(), session_.campaign.manifest()}) {
+  for (const std::string& path : {opened_.campaign.rounds(), opened_.campaign.manifest()}) {
     TRY_ASSIGN(auto state, state_.files.look(path, nullptr));
     sources.files.push_back({path, state});
   }
   note->files.insert(note->files.end(), sources.files.begin(), sources.files.end());
   TRY_ASSIGN(auto digest, text_digest(record));
-  const auto environment = declared_names(*session_.graph, targets);
+  const auto environment = declared_names(*opened_.graph, targets);
   json saved = json::object();
   for (const auto& [step, its] : summary.by_step) {
     saved[step] = its.spent_seconds + its.saved_seconds;
@@ -147,7 +147,7 @@ Status UpToDate::note(const std::vector<NodeId>& targets, Lookup& lookup,
   json about = {{"asked", asked(environment)}, {"environment", environment},   {"record", record},
                 {"record_digest", digest},     {"report", all_cached(report)}, {"saved", saved}};
   note->about = about.dump();
-  return save_note(state_, session_.campaign.manifest(), *note);
+  return save_note(state_, opened_.campaign.manifest(), *note);
 }
 
 }  // namespace evolve

@@ -15,8 +15,8 @@ namespace evolve {
 
 class UpToDate {
  public:
-  UpToDate(OpenCampaign& session, const std::vector<std::string>& targets)
-      : session_(session), state_(*session.state), targets_(targets) {}
+  UpToDate(OpenCampaign& opened, const std::vector<std::string>& targets)
+      : opened_(opened), state_(*opened.state), targets_(targets) {}
 
   // Returns the report of a build that has nothing to do, and records that build. Nullopt: it
   // cannot be told whether there is nothing to do.
@@ -36,7 +36,7 @@ class UpToDate {
   // Returns the digest of a record's text; empty: there is no such record.
   Result<std::string> text_digest(int64_t record);
 
-  OpenCampaign& session_;
+  OpenCampaign& opened_;
   State& state_;
   std::vector<std::string> targets_;
   std::vector<NotedFile> sources_;  // the sources of manifest and record, and this program's file

@@ -37,12 +37,12 @@ void drop_renames(std::vector<KeyChange>& changes) {
 
 }  // namespace
 
-Why::Why(OpenCampaign& session, const std::vector<NodeId>& targets)
-    : session_(session),
-      graph_(*session.graph),
-      machine_(session.campaign.machine()),
+Why::Why(OpenCampaign& opened, const std::vector<NodeId>& targets)
+    : opened_(opened),
+      graph_(*opened.graph),
+      machine_(opened.campaign.machine()),
       targets_(targets),
-      lookup_(graph_, session.state->files, *session.state->memo, *session.state->ledger, snapshot_,
+      lookup_(graph_, opened.state->files, *opened.state->memo, *opened.state->ledger, snapshot_,
               {machine_, process_environment()}) {}
 
 Result<bool> Why::would_run() {
@@ -64,7 +64,7 @@ Result<json> Why::pending() {
 }
 
 Result<std::string> Why::asked_again() {
-  TRY_ASSIGN(auto asked, evolve::asked_again(session_.campaign, graph_, found_, *session_.state));
+  TRY_ASSIGN(auto asked, evolve::asked_again(opened_.campaign, graph_, found_, *opened_.state));
   return text_of(asked);
 }
 
@@ -73,7 +73,7 @@ Result<json> Why::stored() {
   const BuildPlan plan(graph_, targets_);
   for (EdgeId id : plan.wanted_edges()) {
     if (graph_.edge(id).is_phony() || seen_.contains(id)) continue;
-    TRY_ASSIGN(auto last, session_.state->ledger->last_record(lookup_.keys().record_name(id)));
+    TRY_ASSIGN(auto last, opened_.state->ledger->last_record(lookup_.keys().record_name(id)));
     if (!last) continue;
     TRY_ASSIGN(auto origin, origin_of(last->result));
     add_to_group(groups, graph_.extension(id, "step"), last->result, origin);
@@ -84,8 +84,8 @@ Result<json> Why::stored() {
 }
 
 Result<json> Why::last_build() {
-  auto& ledger = *session_.state->ledger;
-  TRY_ASSIGN(auto builds, ledger.builds().list(session_.campaign.name));
+  auto& ledger = *opened_.state->ledger;
+  TRY_ASSIGN(auto builds, ledger.builds().list(opened_.campaign.name));
   if (builds.empty()) return json();
   const auto& last = builds.front();
   TRY_ASSIGN(auto edges, ledger.builds().edges(last.id));
@@ -122,9 +122,9 @@ Result<json> Why::last_build() {
 }
 
 Result<std::vector<Pending>> Why::look() {
-  TRY_ASSIGN(auto answered, models_keys(session_.campaign, *session_.state));
+  TRY_ASSIGN(auto answered, models_keys(opened_.campaign, *opened_.state));
   lookup_.results().confirm(std::move(answered));
-  return scan(graph_, targets_, lookup_, session_.state->files, *session_.state->blobs);
+  return scan(graph_, targets_, lookup_, opened_.state->files, *opened_.state->blobs);
 }
 
 Result<json> Why::row_of(const Pending& one) {
@@ -141,7 +141,7 @@ Result<json> Why::row_of(const Pending& one) {
     row["origin"] = std::move(origin);
   }
   if (one.need != Pending::Need::run) return row;
-  TRY_ASSIGN(auto last, session_.state->ledger->last_record(lookup_.keys().record_name(one.edge)));
+  TRY_ASSIGN(auto last, opened_.state->ledger->last_record(lookup_.keys().record_name(one.edge)));
   TRY_ASSIGN(auto finding, lookup_.find(one.edge));
   const auto& now = (finding.full ? *finding.full : finding.declared).parts();
   if (!last) {
@@ -169,8 +169,8 @@ std::vector<KeyChange> Why::changes_of(const std::vector<KeyPart>& before,
 }
 
 Result<json> Why::nearest_of(EdgeId id, const std::vector<KeyPart>& now) {
-  TRY_ASSIGN(auto past, session_.state->ledger->builds().last_edges_of(graph_.extension(id, "step"),
-                                                                       kNearestOf));
+  TRY_ASSIGN(auto past, opened_.state->ledger->builds().last_edges_of(graph_.extension(id, "step"),
+                                                                      kNearestOf));
   const EdgeRecord* best = nullptr;
   std::vector<KeyChange> least;
   for (const EdgeRecord& record : past) {
@@ -186,7 +186,7 @@ Result<json> Why::nearest_of(EdgeId id, const std::vector<KeyPart>& now) {
 }
 
 Result<json> Why::origin_of(const ActionResult& result) {
-  TRY_ASSIGN(auto build, session_.state->ledger->builds().first_that_ran(result.key));
+  TRY_ASSIGN(auto build, opened_.state->ledger->builds().first_that_ran(result.key));
   json out = {{"built_at", result.built_at},
               {"built_on", result.built_on},
               {"seconds", result.seconds},
@@ -222,7 +222,7 @@ void Why::add_to_group(std::map<std::pair<std::string, std::string>, json>& grou
 Result<std::vector<std::string>> Why::past_reasons(const EdgeRecord& edge, std::optional<EdgeId> id,
                                                    int64_t build) {
   std::vector<std::string> recorded = {edge.reason};
-  TRY_ASSIGN(auto before, session_.state->ledger->builds().edge_before(edge.output, build));
+  TRY_ASSIGN(auto before, opened_.state->ledger->builds().edge_before(edge.output, build));
   if (!before || !id || edge.outcome == Outcome::failed) return recorded;
   auto texts = describe(*id, changes_between(before->result.parts, edge.result.parts));
   return texts.empty() ? recorded : texts;
@@ -250,8 +250,8 @@ std::vector<LineChange> Why::lines_of(const KeyChange& change) {
 std::optional<std::string> Why::text_of_digest(const std::string& hex, const std::string& path) {
   const auto digest = Digest::from_hex(hex);
   if (!digest) return std::nullopt;
-  for (const std::string& one : {session_.state->blobs->path_of(*digest), path}) {
-    auto text = one.empty() ? Result<std::string>(failed("")) : session_.state->files.read(one);
+  for (const std::string& one : {opened_.state->blobs->path_of(*digest), path}) {
+    auto text = one.empty() ? Result<std::string>(failed("")) : opened_.state->files.read(one);
     if (text && content_digest(*text) == *digest) return *std::move(text);
   }
   return std::nullopt;

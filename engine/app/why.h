@@ -20,7 +20,7 @@ namespace evolve {
 
 class Why {
  public:
-  Why(OpenCampaign& session, const std::vector<NodeId>& targets);
+  Why(OpenCampaign& opened, const std::vector<NodeId>& targets);
 
   // Whether a build would run anything. Putting stored files back does not count.
   Result<bool> would_run();
@@ -64,7 +64,7 @@ class Why {
   std::vector<LineChange> lines_of(const KeyChange& change);
   std::optional<std::string> text_of_digest(const std::string& hex, const std::string& path);
 
-  OpenCampaign& session_;
+  OpenCampaign& opened_;
   Graph& graph_;
   std::vector<MachineBinding> machine_;
   const std::vector<NodeId>& targets_;

@@ -64,10 +64,10 @@ Status check_judged(const Campaign& campaign, VariantId variant, int round) {
 // Writes the best variant's kernel to `out`; empty: to stdout.
 Status run_best(const CommonOptions& common, const std::string& out) {
   std::string out_path = out.empty() ? "" : fs::absolute(out).string();
-  TRY_ASSIGN(auto session, open_without_graph(common));
-  const Campaign* campaign = &session.campaign;
+  TRY_ASSIGN(auto opened, open_without_graph(common));
+  const Campaign* campaign = &opened.campaign;
   const int last = last_round(*campaign);
-  TRY_ASSIGN(auto connected, last_connected(*campaign, session.state->ledger->rounds(), last));
+  TRY_ASSIGN(auto connected, last_connected(*campaign, opened.state->ledger->rounds(), last));
   const int round = connected;
   if (round < last) {
     common.warn(

@@ -120,12 +120,12 @@ void tell(const CommonOptions& common, const BuildCommand& command, json report,
 class CampaignBuild {
  public:
   CampaignBuild(const CommonOptions& common, const BuildCommand& command, BuildOptions options,
-                OpenCampaign& session, UpToDate& up_to_date, Remote* remote)
+                OpenCampaign& opened, UpToDate& up_to_date, Remote* remote)
       : common_(common),
         command_(command),
         options_(std::move(options)),
-        session_(session),
-        state_(*session.state),
+        opened_(opened),
+        state_(*opened.state),
         null_build_(up_to_date),
         remote_(remote),
         memo_(remote != nullptr ? remote->memo() : static_cast<Memo&>(*state_.memo)),
@@ -134,18 +134,18 @@ class CampaignBuild {
         traced_(command.trace.empty() ? static_cast<Listener&>(progress_) : trace_),
         ci_(traced_),
         snapshot_(load()),
-        lookup_(*session.graph, state_.files, memo_, *state_.ledger, snapshot_,
-                {session.campaign.machine(), process_environment()}) {
+        lookup_(*opened.graph, state_.files, memo_, *state_.ledger, snapshot_,
+                {opened.campaign.machine(), process_environment()}) {
     options_.tells_all = true;
     if (remote != nullptr) lookup_.results().use_far_memo();
-    report_ = {{"campaign", session.campaign.name},
-               {"round", target_round(session.campaign, command.targets)},
+    report_ = {{"campaign", opened.campaign.name},
+               {"round", target_round(opened.campaign, command.targets)},
                {"steps", json::object()}};
   }
 
   Status run(const std::vector<NodeId>& targets, world::GuardProcess& guard) {
     auto status = build_targets(targets, guard);
-    auto saved = save_snapshot(state_, session_.campaign.manifest(), *session_.graph, snapshot_);
+    auto saved = save_snapshot(state_, opened_.campaign.manifest(), *opened_.graph, snapshot_);
     if (!saved) common_.warn(saved.error().message);
     if (!command_.is_ci) return status;
     auto written = write_ci(status ? "" : status.error().message);
@@ -154,10 +154,10 @@ class CampaignBuild {
 
  private:
   Status build_targets(const std::vector<NodeId>& targets, world::GuardProcess& guard) {
-    TRY_ASSIGN(auto nodes, BuildPods::open(session_.campaign, state_));
+    TRY_ASSIGN(auto nodes, BuildPods::open(opened_.campaign, state_));
     TRY(look_at_answers(targets));
     auto begun =
-        begin_build(state_, session_.campaign.name, command_.targets, session_.toolchain.versions);
+        begin_build(state_, opened_.campaign.name, command_.targets, opened_.toolchain.versions);
     if (!begun) return begun;
     world::LocalRunner local(guard, state_.clock);
     if (nodes) {
@@ -170,7 +170,7 @@ class CampaignBuild {
     }
     Runner& runner = nodes ? nodes->runner() : local;
     Listener& listener = command_.is_ci ? static_cast<Listener&>(ci_) : traced_;
-    auto summary = build(*session_.graph, targets, lookup_,
+    auto summary = build(*opened_.graph, targets, lookup_,
                          {state_.files, *state_.blobs, memo_, *state_.ledger, *state_.claims,
                           runner, state_.clock, listener},
                          options_, std::move(hits_));
@@ -190,37 +190,37 @@ class CampaignBuild {
 
   // Keeps models' answers that were paid for once, and warns if some must be paid for again.
   Status look_at_answers(const std::vector<NodeId>& targets) {
-    if (session_.campaign.shape.files.llm.empty()) return {};
-    TRY_ASSIGN(auto answered, models_keys(session_.campaign, state_));
+    if (opened_.campaign.shape.files.llm.empty()) return {};
+    TRY_ASSIGN(auto answered, models_keys(opened_.campaign, state_));
     lookup_.results().confirm(std::move(answered));
     auto pending =
-        scan(*session_.graph, targets, lookup_, state_.files, *state_.blobs, [](NodeId) {});
+        scan(*opened_.graph, targets, lookup_, state_.files, *state_.blobs, [](NodeId) {});
     if (!pending) return std::move(pending).error();
-    TRY_ASSIGN(auto asked, asked_again(session_.campaign, *session_.graph, *pending, state_));
+    TRY_ASSIGN(auto asked, asked_again(opened_.campaign, *opened_.graph, *pending, state_));
     hits_ = take_hits(*pending);
     if (asked.answers > 0) common_.warn(text_of(asked));
     return {};
   }
 
   Status finish(const std::vector<NodeId>& targets, const BuildSummary& summary) {
-    const int round = target_round(session_.campaign, command_.targets);
+    const int round = target_round(opened_.campaign, command_.targets);
     Status status;
     int64_t record = 0;
     if (summary.failed > 0) {
-      status = check_seed(session_.campaign);
+      status = check_seed(opened_.campaign);
       if (status)
         status = failed(fmt::format("build stopped: {} edges failed, {} skipped", summary.failed,
                                     summary.skipped));
     } else {
-      auto recorded = record_rounds(session_.campaign, session_.toolchain.versions, round,
-                                    *session_.graph, lookup_, state_);
+      auto recorded = record_rounds(opened_.campaign, opened_.toolchain.versions, round,
+                                    *opened_.graph, lookup_, state_);
       if (recorded) {
         record = *recorded;
       } else {
         status = std::move(recorded).error();
       }
     }
-    auto built = build_report(session_.campaign, summary, round);
+    auto built = build_report(opened_.campaign, summary, round);
     if (!built && status) status = std::move(built).error();
     report_ = built ? *std::move(built) : json::object();
     if (!nodes_report_.is_null()) report_["nodes"] = nodes_report_;
@@ -230,7 +230,7 @@ class CampaignBuild {
     tell_of_remote();
     if (!status) return status;
     tell(common_, command_, report_, nodes_text_ + remote_text_);
-    TRY(check_seed(session_.campaign));
+    TRY(check_seed(opened_.campaign));
     auto noted = null_build_.note(targets, lookup_, summary, report, record);
     if (!noted) common_.warn(noted.error().message);
     return {};
@@ -239,10 +239,10 @@ class CampaignBuild {
   // Loads the snapshot, unless the ledger was lost: an edge that is only known to be up to date is
   // not recorded again.
   Snapshot load() {
-    auto builds = state_.ledger->builds().list(session_.campaign.name);
+    auto builds = state_.ledger->builds().list(opened_.campaign.name);
     if (!builds || builds->empty()) return {};
     std::string warning;
-    auto snapshot = load_snapshot(state_, session_.campaign.manifest(), *session_.graph, warning);
+    auto snapshot = load_snapshot(state_, opened_.campaign.manifest(), *opened_.graph, warning);
     if (!warning.empty()) common_.warn(warning);
     return snapshot ? *std::move(snapshot) : Snapshot();
   }
@@ -271,7 +271,7 @@ class CampaignBuild {
     const std::string folder = state_.folder + "/ci";
     TRY(state_.files.make_folders(folder));
     auto written =
-        state_.files.write(folder + "/junit.xml", ci_.junit(session_.campaign.name, fault));
+        state_.files.write(folder + "/junit.xml", ci_.junit(opened_.campaign.name, fault));
     if (!written) return written;
     const std::string summary = ci_summary(report_, fault);
     if (written = state_.files.write(folder + "/summary.md", summary); !written) return written;
@@ -285,7 +285,7 @@ class CampaignBuild {
   const CommonOptions& common_;
   const BuildCommand& command_;
   BuildOptions options_;
-  OpenCampaign& session_;
+  OpenCampaign& opened_;
   State& state_;
   UpToDate& null_build_;
   Remote* remote_;
@@ -304,14 +304,14 @@ class CampaignBuild {
 };
 
 // Runs the pure steps of a built round again, in other conditions.
-Status check_built(const CommonOptions& common, const BuildCommand& command, OpenCampaign session,
+Status check_built(const CommonOptions& common, const BuildCommand& command, OpenCampaign opened,
                    const Machine& machine) {
-  const int round = target_round(session.campaign, command.targets);
+  const int round = target_round(opened.campaign, command.targets);
   if (round == 0) {
     return bad_input("--check-determinism: no complete round was built", "",
                      "evolve build round-1");
   }
-  Past past = {std::move(session.state), session.campaign.name};
+  Past past = {std::move(opened.state), opened.campaign.name};
   // The path becomes absolute, because each run has its own current folder.
   past.state->folder = fs::absolute(past.state->folder).lexically_normal().string();
   TRY_ASSIGN(auto recorded, past.load(fmt::format("round-{}", round), 0));
@@ -325,9 +325,9 @@ Status check_built(const CommonOptions& common, const BuildCommand& command, Ope
 }
 
 // Prints what a build of the targets would do.
-Status tell_pending(const CommonOptions& common, OpenCampaign& session,
+Status tell_pending(const CommonOptions& common, OpenCampaign& opened,
                     const std::vector<NodeId>& targets) {
-  Why why(session, targets);
+  Why why(opened, targets);
   TRY_ASSIGN(auto rows, why.pending());
   TRY_ASSIGN(auto asked, why.asked_again());
   if (!asked.empty()) common.warn(asked);
@@ -353,9 +353,9 @@ Result<BuildStart> build_once(const CommonOptions& common, const BuildCommand& c
   // Started before any file is open, because the guard must not hold files that are not its own.
   world::watch_interrupts();
   TRY_ASSIGN(auto guard, world::GuardProcess::start());
-  TRY_ASSIGN(auto session, open_without_graph(common));
-  TRY_ASSIGN(auto remote, Remote::open(command.remote, *session.state));
-  UpToDate up_to_date(session, command.targets);
+  TRY_ASSIGN(auto opened, open_without_graph(common));
+  TRY_ASSIGN(auto remote, Remote::open(command.remote, *opened.state));
+  UpToDate up_to_date(opened, command.targets);
   // A null build reports only the outcome; these options ask for more.
   if (!command.dry_run && !common.json && !command.is_ci && command.trace.empty() &&
       command.check_times == 0) {
@@ -366,22 +366,21 @@ Result<BuildStart> build_once(const CommonOptions& common, const BuildCommand& c
     }
   }
   up_to_date.look_at_sources();
-  if (auto status = read_graph(session); !status) return status.error();
-  TRY_ASSIGN(auto targets, find_targets(session, command.targets));
-  if (command.dry_run) return done(tell_pending(common, session, targets));
-  auto plans = undecided_plans(session.campaign, *session.graph, targets, asked);
+  if (auto status = read_graph(opened); !status) return status.error();
+  TRY_ASSIGN(auto targets, find_targets(opened, command.targets));
+  if (command.dry_run) return done(tell_pending(common, opened, targets));
+  auto plans = undecided_plans(opened.campaign, *opened.graph, targets, asked);
   if (plans.round > 0)
-    return BuildStart{std::move(plans), reopening(common.campaign, session.campaign)};
-  if (!session.campaign.shape.is_sandboxed) {
+    return BuildStart{std::move(plans), reopening(common.campaign, opened.campaign)};
+  if (!opened.campaign.shape.is_sandboxed) {
     common.warn("--unsafe-no-sandbox: candidates run without the sandbox");
   }
   const int jobs = options.jobs;
-  auto status =
-      CampaignBuild(common, command, std::move(options), session, up_to_date, remote.get())
-          .run(targets, guard);
+  auto status = CampaignBuild(common, command, std::move(options), opened, up_to_date, remote.get())
+                    .run(targets, guard);
   if (!status || command.check_times == 0) return done(status);
   return done(
-      check_built(common, command, std::move(session), {guard, jobs, rerun_display(common)}));
+      check_built(common, command, std::move(opened), {guard, jobs, rerun_display(common)}));
 }
 
 }  // namespace
@@ -389,7 +388,7 @@ Result<BuildStart> build_once(const CommonOptions& common, const BuildCommand& c
 Status run_build(const CommonOptions& given, const BuildCommand& asked) {
   CommonOptions common = given;
   BuildCommand command = asked;
-  // The session changes to the project's root.
+  // The opened changes to the project's root.
   if (!command.trace.empty()) command.trace = fs::absolute(command.trace).string();
   for (int round = 0;;) {
     TRY_ASSIGN(auto before, build_once(common, command, round));

@@ -70,18 +70,18 @@ Result<int> record_past(const CommonOptions& common, const std::string& pipeline
                         const json& past) {
   CommonOptions its = common;
   its.campaign.pipeline = pipeline;
-  TRY_ASSIGN(auto session, open_without_graph(its));
-  const Campaign& campaign = session.campaign;
+  TRY_ASSIGN(auto opened, open_without_graph(its));
+  const Campaign& campaign = opened.campaign;
   for (const auto& [name, record] : past.at("work").items()) {
     const fs::path path = fs::path(campaign.work) / name;
-    TRY(session.state->files.make_folders(path.parent_path().string()));
+    TRY(opened.state->files.make_folders(path.parent_path().string()));
     TRY(world::write_file_atomic(path.string(), record.dump(2) + "\n"));
   }
   for (const json& round : past.at("rounds")) {
-    TRY(session.state->ledger->rounds().record_selection(
-        campaign.name, {round.at("round").get<int>(), session.state->clock.utc(), round.dump()}));
+    TRY(opened.state->ledger->rounds().record_selection(
+        campaign.name, {round.at("round").get<int>(), opened.state->clock.utc(), round.dump()}));
   }
-  TRY(session.state->ledger->flush());
+  TRY(opened.state->ledger->flush());
   return static_cast<int>(past.at("rounds").size());
 }
 

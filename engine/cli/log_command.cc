@@ -18,8 +18,8 @@ using nlohmann::json;
 
 // Prints the record of a round; `round` 0: of all rounds.
 Status run_log(const CommonOptions& common, int round) {
-  TRY_ASSIGN(auto session, open_for_build(common));
-  TRY_ASSIGN(auto rounds, rounds_report(session.campaign.name, session.state->ledger->rounds()));
+  TRY_ASSIGN(auto opened, open_for_build(common));
+  TRY_ASSIGN(auto rounds, rounds_report(opened.campaign.name, opened.state->ledger->rounds()));
   const json& report = rounds;
   if (round == 0) {
     print_out(common.json      ? report.dump(2) + "\n"

@@ -51,35 +51,35 @@ Status add_exchanges(const Campaign& campaign, int round, search::Standpoint& at
 }
 
 // Returns where the campaign stands after a round.
-Result<search::Standpoint> standpoint(OpenCampaign& session, int round) {
+Result<search::Standpoint> standpoint(OpenCampaign& opened, int round) {
   search::Standpoint out;
   out.rounds = round;
   std::vector<double> scores;
   double resolution = 0;
   for (int one = 1; one <= round; ++one) {
-    TRY_ASSIGN(auto selection, selection_of(session.campaign, one));
+    TRY_ASSIGN(auto selection, selection_of(opened.campaign, one));
     const bool has_best = selection && !selection->survivors.empty();
     scores.push_back(has_best ? selection->survivors.front().score : 0);
     if (!selection) continue;
     resolution = selection->resolution;
     if (one == round && has_best && selection->is_relative) {
       out.speedup = scores.back();
-      out.roofline = roofline_of(session.campaign, selection->survivors.front().variant.id.text());
+      out.roofline = roofline_of(opened.campaign, selection->survivors.front().variant.id.text());
     }
   }
   out.stagnant = search::stagnant_rounds(scores, resolution);
-  if (auto status = add_exchanges(session.campaign, round, out); !status) return status.error();
+  if (auto status = add_exchanges(opened.campaign, round, out); !status) return status.error();
   TRY_ASSIGN(auto device,
-             session.state->ledger->use().spent_seconds(session.campaign.name, "measure"));
+             opened.state->ledger->use().spent_seconds(opened.campaign.name, "measure"));
   out.device_seconds = device;
   return out;
 }
 
 // Whether a round is already built.
-Result<bool> is_built(OpenCampaign& session, int round) {
-  TRY(read_graph(session));
-  TRY_ASSIGN(auto targets, find_targets(session, {fmt::format("round-{}", round)}));
-  TRY_ASSIGN(auto runs, Why(session, targets).would_run());
+Result<bool> is_built(OpenCampaign& opened, int round) {
+  TRY(read_graph(opened));
+  TRY_ASSIGN(auto targets, find_targets(opened, {fmt::format("round-{}", round)}));
+  TRY_ASSIGN(auto runs, Why(opened, targets).would_run());
   return !runs;
 }
 
@@ -106,40 +106,40 @@ void tell(const CommonOptions& common, bool is_quiet, int round, const search::S
 }
 
 // Builds round after round, until a rule (engine/search/stop_rule.h) says that it is enough or the
-// last round is done. Empty `rule_given`: the pipeline's session.until is the rule. The rule does
+// last round is done. Empty `rule_given`: the pipeline's opened.until is the rule. The rule does
 // not stop at rounds that are already built, because they cost nothing.
 Status run_rounds(const CommonOptions& given, const BuildCommand& command,
                   const std::string& rule_given) {
   CommonOptions common = given;
-  TRY_ASSIGN(auto session, open_without_graph(common));
+  TRY_ASSIGN(auto opened, open_without_graph(common));
   common.has_told_notices = true;
-  common.campaign = reopening(common.campaign, session.campaign);
+  common.campaign = reopening(common.campaign, opened.campaign);
   const bool is_given = !rule_given.empty();
-  const std::string text = is_given ? rule_given : session.campaign.shape.pipeline.session.until;
+  const std::string text = is_given ? rule_given : opened.campaign.shape.pipeline.opened.until;
   std::optional<search::StopRule> rule;
   if (!text.empty()) {
     auto parsed = search::StopRule::parse(text);
     if (!parsed) {
       return std::move(parsed).error().within(
-          is_given ? "--until" : shown_path(session.campaign.path) + ": session.until");
+          is_given ? "--until" : shown_path(opened.campaign.path) + ": session.until");
     }
     rule = *std::move(parsed);
   }
   world::SystemClock clock;
   const double begin = clock.monotonic_seconds();
-  const int last = session.campaign.shape.rounds();
+  const int last = opened.campaign.shape.rounds();
   for (int round = 1; round <= last; ++round) {
     BuildCommand one = command;
     one.targets = {fmt::format("round-{}", round)};
     TRY(run_build(common, one));
-    TRY_ASSIGN(auto at, standpoint(session, round));
+    TRY_ASSIGN(auto at, standpoint(opened, round));
     at.wall_seconds = clock.monotonic_seconds() - begin;
     std::string why;
     if (rule) why = rule->reason(at).value_or("");
     if (!why.empty() && round < last) {
       // The cost of rounds built before this run was spent before it. So the rule is only for what
       // comes next.
-      TRY_ASSIGN(auto is_next_built, is_built(session, round + 1));
+      TRY_ASSIGN(auto is_next_built, is_built(opened, round + 1));
       if (is_next_built) why.clear();
     }
     if (why.empty() && round == last) why = "the last round is done";

@@ -14,10 +14,10 @@ namespace evolve::cli {
 namespace {
 
 Status run_show(const CommonOptions& common, const std::string& variant) {
-  TRY_ASSIGN(auto session, open_for_build(common));
-  const Campaign& campaign = session.campaign;
+  TRY_ASSIGN(auto opened, open_for_build(common));
+  const Campaign& campaign = opened.campaign;
   TRY(built_folder(campaign, variant));
-  TRY_ASSIGN(auto report, variant_report(campaign, variant, *session.state->ledger));
+  TRY_ASSIGN(auto report, variant_report(campaign, variant, *opened.state->ledger));
   print_result(common, report, variant_text(report));
   return {};
 }

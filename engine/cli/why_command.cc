@@ -16,11 +16,11 @@ namespace {
 
 // Prints what a build would run and why. Empty `target`: the campaign's last round.
 Status run_why(const CommonOptions& common, const std::string& target) {
-  TRY_ASSIGN(auto session, open_for_build(common));
+  TRY_ASSIGN(auto opened, open_for_build(common));
   auto targets =
-      find_targets(session, target.empty() ? std::vector<std::string>{} : std::vector{target});
+      find_targets(opened, target.empty() ? std::vector<std::string>{} : std::vector{target});
   if (!targets) return std::move(targets).error();
-  Why why(session, *targets);
+  Why why(opened, *targets);
   TRY_ASSIGN(auto pending, why.pending());
   TRY_ASSIGN(auto stored, why.stored());
   TRY_ASSIGN(auto last, why.last_build());

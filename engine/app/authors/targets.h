@@ -11,7 +11,7 @@ namespace evolve {
 // Returns the nodes that the targets name. A path below the campaign's folder may be given without
 // that folder. Bad input: there is no such target, or it needs a proposal that a person has yet to
 // make.
-Result<std::vector<NodeId>> find_targets(const OpenCampaign& session,
+Result<std::vector<NodeId>> find_targets(const OpenCampaign& opened,
                                          const std::vector<std::string>& names);
 
 }  // namespace evolve
