@@ -78,7 +78,7 @@ Result<Record> Rerun::run(const std::string& folder) {
     return failed(fmt::format("{}: {} steps failed that passed before; see {}", past_.name(),
                               summary_.failed, folder));
   }
-  Plan plan(*graph_, targets);
+  BuildPlan plan(*graph_, targets);
   return record_of(*graph_, plan.wanted_edges(), lookup);
 }
 
@@ -147,7 +147,7 @@ Status Rerun::check_steps() const {
   if (recorded.size() != past_.record.steps.size()) return wrong("a step appears twice");
   const std::vector<std::string> names = {fmt::format("round-{}", past_.stored.round)};
   TRY_ASSIGN(auto targets, graph_->targets(names));
-  const Plan plan(*graph_, targets);
+  const BuildPlan plan(*graph_, targets);
   for (EdgeId id : plan.wanted_edges()) {
     const Edge& edge = graph_->edge(id);
     if (edge.is_phony()) continue;

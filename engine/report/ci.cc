@@ -59,7 +59,7 @@ std::string times_markdown(const json& report) {
 
 }  // namespace
 
-void CiReport::finished(const EdgeEvent& event, const Plan& plan) {
+void CiReport::finished(const EdgeEvent& event, const BuildPlan& plan) {
   ended_.push_back(event);
   next_.finished(event, plan);
 }

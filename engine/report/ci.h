@@ -17,11 +17,11 @@ class CiReport : public Listener {
   explicit CiReport(Listener& next) : next_(next) {}
 
   void dyndep_loaded(NodeId file) override { next_.dyndep_loaded(file); }
-  void planned(const Graph& graph, const Plan& plan) override { next_.planned(graph, plan); }
+  void planned(const Graph& graph, const BuildPlan& plan) override { next_.planned(graph, plan); }
   void started(const EdgeEvent& event) override { next_.started(event); }
-  void finished(const EdgeEvent& event, const Plan& plan) override;
+  void finished(const EdgeEvent& event, const BuildPlan& plan) override;
   void fault(const Error& error) override { next_.fault(error); }
-  void tick(const Plan& plan) override { next_.tick(plan); }
+  void tick(const BuildPlan& plan) override { next_.tick(plan); }
 
   // Returns JUnit's XML: a suite for each step, a case for each edge. A command that failed is a
   // failure. A variant's verdict other than "ok" is no failure of the build, and shows as a skipped

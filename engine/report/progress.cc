@@ -30,7 +30,7 @@ Progress::~Progress() {
   clear();
 }
 
-void Progress::planned(const Graph& graph, const Plan& plan) {
+void Progress::planned(const Graph& graph, const BuildPlan& plan) {
   total_ = plan.total();
   for (EdgeId id : plan.wanted_edges()) {
     if (graph.edge(id).is_phony()) continue;
@@ -45,7 +45,7 @@ void Progress::started(const EdgeEvent& event) {
   if (style_ == ProgressStyle::json) print_json(event, "started");
 }
 
-void Progress::finished(const EdgeEvent& event, const Plan& plan) {
+void Progress::finished(const EdgeEvent& event, const BuildPlan& plan) {
   ++done_;
   running_.erase(event.edge);
   StepTime& step = steps_[event.step];
@@ -83,7 +83,7 @@ void Progress::tell_of_elsewhere() {
   print_err(fmt::format("evolve: {}\n", told_.trouble));
 }
 
-void Progress::tick(const Plan& plan) {
+void Progress::tick(const BuildPlan& plan) {
   tell_of_elsewhere();
   if (style_ == ProgressStyle::live && clock_.monotonic_seconds() - drawn_at_ > kRedrawSeconds)
     draw(plan);
@@ -108,7 +108,7 @@ double Progress::remaining_seconds() const {
   return seconds > 0 ? seconds / jobs_ : -1;
 }
 
-void Progress::draw(const Plan&) {
+void Progress::draw(const BuildPlan&) {
   double now = clock_.monotonic_seconds();
   // The user waits for the edge that has run longest.
   auto oldest = std::min_element(

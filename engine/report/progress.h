@@ -25,11 +25,11 @@ class Progress : public Listener {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void planned(const Graph& graph, const Plan& plan) override;
+  void planned(const Graph& graph, const BuildPlan& plan) override;
   void started(const EdgeEvent& event) override;
-  void finished(const EdgeEvent& event, const Plan& plan) override;
+  void finished(const EdgeEvent& event, const BuildPlan& plan) override;
   void fault(const Error& error) override;
-  void tick(const Plan& plan) override;
+  void tick(const BuildPlan& plan) override;
   // From now on reports work elsewhere, too: next to the edges, and trouble in a line of its own.
   // Empty function: no longer.
   void watch(std::function<Elsewhere()> elsewhere) { elsewhere_ = std::move(elsewhere); }
@@ -42,7 +42,7 @@ class Progress : public Listener {
     double started = 0;
   };
 
-  void draw(const Plan& plan);
+  void draw(const BuildPlan& plan);
   void tell_of_elsewhere();
   // Seconds until the end, by the mean time of each step so far; negative: not known yet.
   [[nodiscard]] double remaining_seconds() const;
