@@ -388,7 +388,7 @@ Result<BuildStart> build_once(const CommonOptions& common, const BuildCommand& c
 Status run_build(const CommonOptions& given, const BuildCommand& asked) {
   CommonOptions common = given;
   BuildCommand command = asked;
-  // The opened changes to the project's root.
+  // Opening the campaign changes to the project's root.
   if (!command.trace.empty()) command.trace = fs::absolute(command.trace).string();
   for (int round = 0;;) {
     TRY_ASSIGN(auto before, build_once(common, command, round));

@@ -106,7 +106,7 @@ void tell(const CommonOptions& common, bool is_quiet, int round, const search::S
 }
 
 // Builds round after round, until a rule (engine/search/stop_rule.h) says that it is enough or the
-// last round is done. Empty `rule_given`: the pipeline's opened.until is the rule. The rule does
+// last round is done. Empty `rule_given`: the pipeline's session.until is the rule. The rule does
 // not stop at rounds that are already built, because they cost nothing.
 Status run_rounds(const CommonOptions& given, const BuildCommand& command,
                   const std::string& rule_given) {
@@ -115,7 +115,7 @@ Status run_rounds(const CommonOptions& given, const BuildCommand& command,
   common.has_told_notices = true;
   common.campaign = reopening(common.campaign, opened.campaign);
   const bool is_given = !rule_given.empty();
-  const std::string text = is_given ? rule_given : opened.campaign.shape.pipeline.opened.until;
+  const std::string text = is_given ? rule_given : opened.campaign.shape.pipeline.session.until;
   std::optional<search::StopRule> rule;
   if (!text.empty()) {
     auto parsed = search::StopRule::parse(text);
