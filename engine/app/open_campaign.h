@@ -22,7 +22,7 @@ struct OpenCampaign {
 
 // Opens a opened, and changes to the project's root. Does not read the graph yet.
 Result<OpenCampaign> open_without_graph(const CampaignFlags& common);
-// Writes the manifest, and reads it into the opened's graph.
+// Writes the manifest, and reads it into the campaign's graph.
 Status read_graph(OpenCampaign& opened);
 // Does both.
 Result<OpenCampaign> open_for_build(const CampaignFlags& common);
