@@ -4,7 +4,7 @@ import jax.numpy as jnp
 
 
 def fused_chunk_simple_gla(q, k, v, g, gamma, h0):
-    """Returns o [B, T, H, V] and ht [B, H, K, V].
+    """Returns o [B, T, H, V] in the dtype of q, and ht [B, H, K, V] in the dtype of h0.
 
     The inputs are q, k [B, T, H, K], v [B, T, H, V], g [B, T, H], gamma [H] and h0 [B, H, K, V]. The computation is in
     float32 or better, and is rounded once.

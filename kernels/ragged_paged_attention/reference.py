@@ -15,7 +15,7 @@ def spans(kv_lens, q_lens, rows, longest):
 
 
 def ragged_paged_attention(q, kv_pages, kv_lens, page_indices, q_lens):
-    """Returns out [T, H, D] for q [T, H, D] and kv_pages [P, 2, G, B, D], computed in float32 or better."""
+    """Returns out [T, H, D] in the dtype of q, for kv_pages [P, 2, G, B, D]; computed in float32 or better."""
     wide = jnp.promote_types(q.dtype, jnp.float32)
     rows, heads, width = q.shape
     pages, _, groups, page, _ = kv_pages.shape
