@@ -67,7 +67,7 @@ std::vector<const JudgedVariant*> PromptHistory::lineage(const std::string& vari
   return out;
 }
 
-PromptHistory history_of(const search::PromptHistory& past,
+PromptHistory history_of(const search::History& past,
                          const std::vector<search::Survivor>& survivors) {
   PromptHistory out;
   for (const search::PastVariant& one : past) {

@@ -42,7 +42,7 @@ struct PromptHistory {
   [[nodiscard]] std::vector<const JudgedVariant*> lineage(const std::string& variant) const;
 };
 
-PromptHistory history_of(const search::PromptHistory& past,
+PromptHistory history_of(const search::History& past,
                          const std::vector<search::Survivor>& survivors);
 
 }  // namespace evolve::llm

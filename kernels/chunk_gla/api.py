@@ -1,4 +1,4 @@
-"""Gated linear attention with one decay per head, for callers: by a TPU's kernel, or what else there is."""
+"""Gated linear attention with one decay for each head, for callers: the TPU kernel or another implementation."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ def chunk_gla(
     implementation: Choice = _DEFAULT,
     block_sizes: BlockSizes | None = None,
 ) -> Any:
-    """o [B, T, H, V] of q, k [B, T, H, K] and v [B, T, H, V], in the dtype of q, bfloat16 or float32; float32 sums.
+    """Returns o [B, T, H, V] for q, k [B, T, H, K] and v [B, T, H, V], bfloat16 or float32; sums are in float32.
 
-    o_i is K^-1/2 times the sum over j <= i of exp(gamma (i - j)) (q_i . k_j) v_j. gamma [H], float32 and at most 0, is
-    a constant: there is no gradient by it. The Pallas kernel needs K and V to be multiples of 128. `implementation`:
-    "pallas_tpu", "pallas_interpret" (the same on a CPU, slowly), "xla", "reference"; or several, in the order in which
-    they are tried. `block_sizes`: those of the Pallas kernel; None: `infer_block_sizes`.
+    o_i is K^-1/2 times the sum over j <= i of exp(gamma (i - j)) (q_i . k_j) v_j, in the dtype of q. gamma [H], float32
+    and at most 0, is a constant and has no gradient. The Pallas kernel needs K and V to be multiples of 128.
+    `implementation` is "pallas_tpu", "pallas_interpret" (the same kernel on a CPU, slowly), "xla" or "reference", or
+    several of these in the order in which they are tried. `block_sizes` are the Pallas kernel's; None means
+    `infer_block_sizes`.
     """
 
     def pallas(q: jax.Array, k: jax.Array, v: jax.Array, gamma: jax.Array) -> Any:
@@ -52,7 +53,7 @@ def chunk_gla(
 def infer_block_sizes(
     q: jax.Array, k: jax.Array, v: jax.Array, gamma: jax.Array, device_kind: str | None = None
 ) -> BlockSizes:
-    """Returns what was found for such sizes on such a device (None: JAX's first device), or the default sizes."""
+    """Returns the tuned block sizes for these shapes on a device (None: JAX's first device), or the default sizes."""
     dims = dict(zip("BTHK", q.shape, strict=True)) | {"V": v.shape[3]}
     device = device_kind or jax.devices()[0].device_kind
     return BlockSizes(**tuned.block_sizes(_TABLE, device, q.dtype.name, dims))

@@ -1,4 +1,4 @@
-"""Causal attention of grouped heads within segments, for callers: by a TPU's kernel, or what else there is."""
+"""Causal attention of grouped heads within segments, for callers: the TPU kernel or another implementation."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ def flash_attention(
     implementation: Choice = _DEFAULT,
     block_sizes: BlockSizes | None = None,
 ) -> Any:
-    """o [B, T, H, D] of q [B, T, H, D] and k, v [B, T, G, D], bfloat16 or float32, in the dtype of q; float32 sums.
+    """Returns o [B, T, H, D] for q [B, T, H, D] and k, v [B, T, G, D], bfloat16 or float32; sums are in float32.
 
-    Head h attends with key and value h // (H / G). Position i attends to positions up to i that have its own
-    segment_ids [B, T], int32. Scores are scaled by D^-1/2. The Pallas kernel needs D to be a multiple of 128.
-    `implementation`: "pallas_tpu", "pallas_interpret" (the same on a CPU, slowly), "xla", "reference"; or several, in
-    the order in which they are tried. `block_sizes`: those of the Pallas kernel; None: `infer_block_sizes`.
+    o has the dtype of q. Head h attends with key and value h // (H / G). Position i attends to the positions up to i
+    that have the same segment_ids [B, T], int32. Scores are scaled by D^-1/2. The Pallas kernel needs D to be a
+    multiple of 128. `implementation` is "pallas_tpu", "pallas_interpret" (the same kernel on a CPU, slowly), "xla" or
+    "reference", or several of these in the order in which they are tried. `block_sizes` are the Pallas kernel's; None
+    means `infer_block_sizes`.
     """
     if q.shape[2] % k.shape[2] != 0:
         raise ValueError(f"H has to be a multiple of G, and they are {q.shape[2]} and {k.shape[2]}")
@@ -52,7 +53,7 @@ def flash_attention(
 
 
 def infer_block_sizes(q: jax.Array, k: jax.Array, device_kind: str | None = None) -> BlockSizes:
-    """Returns what was found for such sizes on such a device (None: JAX's first device), or the default sizes."""
+    """Returns the tuned block sizes for these shapes on a device (None: JAX's first device), or the default sizes."""
     dims = dict(zip("BTHD", q.shape, strict=True)) | {"G": k.shape[2]}
     device = device_kind or jax.devices()[0].device_kind
     return BlockSizes(**tuned.block_sizes(_TABLE, device, q.dtype.name, dims))

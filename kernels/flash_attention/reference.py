@@ -5,9 +5,10 @@ import jax.numpy as jnp
 
 
 def flash_attention(q, k, v, segment_ids):
-    """q [B, T, H, D], k, v [B, T, G, D], segment_ids [B, T]: o [B, T, H, D], in float32 or better, rounded once.
+    """Returns o [B, T, H, D] for q [B, T, H, D], k, v [B, T, G, D] and segment_ids [B, T].
 
-    Head h attends with key and value h // (H / G); position i to those up to i that have its segment id.
+    Head h attends with key and value h // (H / G), and position i to the positions up to i with the same segment id.
+    The computation is in float32 or better, and is rounded once.
     """
     batch, length, heads, width = q.shape
     wide = jnp.promote_types(q.dtype, jnp.float32)

@@ -1,4 +1,4 @@
-"""Linear attention with one gate per head and position, for callers: by a TPU's kernel, or what else there is."""
+"""Linear attention with a gate for each head and position, for callers: the TPU kernel or another implementation."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def fused_chunk_simple_gla(
     implementation: Choice = _DEFAULT,
     block_sizes: BlockSizes | None = None,
 ) -> Any:
-    """o [B, T, H, V] and ht [B, H, K, V] of q, k [B, T, H, K] and v [B, T, H, V], bfloat16 or float32; float32 sums.
+    """Returns o [B, T, H, V] and ht [B, H, K, V] for q, k [B, T, H, K] and v [B, T, H, V]; sums are in float32.
 
-    Gates are exp(g + gamma) for g [B, T, H] and gamma [H], float32 and at most 0; None: 0. h0 [B, H, K, V] is the state
-    to begin with; None: 0. The gates are constants: there is no gradient by them. The Pallas kernel needs K and V to be
-    multiples of 128. `implementation`: "pallas_tpu", "pallas_interpret" (the same on a CPU, slowly), "xla",
-    "reference"; or several, in the order in which they are tried. `block_sizes`: those of the Pallas kernel; None:
-    `infer_block_sizes`.
+    q, k, v and h0 are bfloat16 or float32. The gates are exp(g + gamma) for g [B, T, H] and gamma [H], float32 and at
+    most 0; None means 0. The gates are constants and have no gradients. h0 [B, H, K, V] is the initial state; None
+    means 0. The Pallas kernel needs K and V to be multiples of 128. `implementation` is "pallas_tpu",
+    "pallas_interpret" (the same kernel on a CPU, slowly), "xla" or "reference", or several of these in the order in
+    which they are tried. `block_sizes` are the Pallas kernel's; None means `infer_block_sizes`.
     """
     batch, _, heads, width = q.shape
     g = jnp.zeros(q.shape[:3], jnp.float32) if g is None else g
@@ -59,7 +59,7 @@ def fused_chunk_simple_gla(
 
 
 def infer_block_sizes(q: jax.Array, k: jax.Array, v: jax.Array, device_kind: str | None = None) -> BlockSizes:
-    """Returns what was found for such sizes on such a device (None: JAX's first device), or the default sizes."""
+    """Returns the tuned block sizes for these shapes on a device (None: JAX's first device), or the default sizes."""
     dims = dict(zip("BTHK", q.shape, strict=True)) | {"V": v.shape[3]}
     device = device_kind or jax.devices()[0].device_kind
     return BlockSizes(**tuned.block_sizes(_TABLE, device, q.dtype.name, dims))

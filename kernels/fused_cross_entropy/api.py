@@ -1,4 +1,4 @@
-"""The fused_cross_entropy for callers: by a TPU's kernel, or what else there is."""
+"""Fused cross-entropy for callers: the TPU kernel or another implementation."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def fused_cross_entropy(
     implementation: Choice = _DEFAULT,
     block_sizes: BlockSizes | None = None,
 ) -> Any:
-    """The loss of each row, [B] float32, for x [B, H] and w [H, V], bfloat16 or float32, and labels [B].
+    """Returns the loss of each row, [B] float32, for x [B, H] and w [H, V], bfloat16 or float32, and labels [B].
 
-    `soft_cap`: of the logits; None: no cap. `implementation`: "pallas_tpu", "pallas_interpret" (the same on a CPU,
-    slowly), "xla", "reference"; or several, in the order in which they are tried. `block_sizes`: those of the Pallas
-    kernel; None: `infer_block_sizes`.
+    `soft_cap` is the soft cap of the logits; None means no cap. `implementation` is "pallas_tpu", "pallas_interpret"
+    (the same kernel on a CPU, slowly), "xla" or "reference", or several of these in the order in which they are tried.
+    `block_sizes` are the Pallas kernel's; None means `infer_block_sizes`.
     """
 
     def pallas(x: jax.Array, w: jax.Array, labels: jax.Array) -> Any:
@@ -49,7 +49,7 @@ def fused_cross_entropy(
 
 
 def infer_block_sizes(x: jax.Array, w: jax.Array, device_kind: str | None = None) -> BlockSizes:
-    """Returns what was found for such sizes on such a device (None: JAX's first device), or the default sizes."""
+    """Returns the tuned block sizes for these shapes on a device (None: JAX's first device), or the default sizes."""
     dims = {"B": x.shape[0], "H": x.shape[1], "V": w.shape[1]}
     device = device_kind or jax.devices()[0].device_kind
     return BlockSizes(**tuned.block_sizes(_TABLE, device, x.dtype.name, dims))

@@ -5,9 +5,10 @@ import jax.numpy as jnp
 
 
 def fused_cross_entropy(x, w, labels, *, soft_cap=30.0):
-    """The loss of each row, [B]: the log of the sum of exp of the logits of x [B, H] and w [H, V], less the label's.
+    """Returns the loss of each row, [B]: the log-sum-exp of its logits minus the logit of its label.
 
-    Logits are soft_cap * tanh(x w / soft_cap), or x w where soft_cap is None; in float32 or better.
+    For x [B, H] and w [H, V], the logits are soft_cap * tanh(x w / soft_cap), or x w if soft_cap is None. They are in
+    float32 or better.
     """
     logits = jnp.dot(x, w, preferred_element_type=jnp.promote_types(x.dtype, jnp.float32))
     if soft_cap is not None:

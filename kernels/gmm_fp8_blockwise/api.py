@@ -1,4 +1,4 @@
-"""The grouped matmul in 8-bit floats for callers: by a TPU's kernel, or what else there is."""
+"""The grouped matmul in 8-bit floats for callers: the TPU kernel or another implementation."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def gmm_fp8_blockwise(
     implementation: Choice = _DEFAULT,
     block_sizes: BlockSizes | None = None,
 ) -> Any:
-    """lhs [M, K] @ rhs [G, K, N] of each row's group, both rounded to float8_e4m3fn in tiles; out float32 [M, N].
+    """Returns lhs [M, K] @ rhs [G, K, N] of each row's group, both rounded to float8_e4m3fn in tiles: float32 [M, N].
 
-    Group g has the next `group_sizes[g]` rows, or what is left of them; the last group has all that are left. M, K and
-    N are multiples of 128. Differentiable by lhs and rhs. `implementation`: "pallas_tpu", "pallas_interpret" (the same
-    on a CPU, slowly), "xla", "reference"; or several, in the order in which they are tried. `block_sizes`: those of the
-    Pallas kernels; None: `infer_block_sizes`.
+    Group g has the next `group_sizes[g]` rows, or what is left of them; the last group has all rows that are left. M, K
+    and N must be multiples of 128. The result is differentiable by lhs and rhs. `implementation` is "pallas_tpu",
+    "pallas_interpret" (the same kernel on a CPU, slowly), "xla" or "reference", or several of these in the order in
+    which they are tried. `block_sizes` are the Pallas kernels'; None means `infer_block_sizes`.
     """
     if any(size % kernel.TILE != 0 for size in (*lhs.shape, *rhs.shape[1:])):
         raise ValueError(f"lhs {lhs.shape} and rhs {rhs.shape}: M, K and N have to be multiples of {kernel.TILE}")
@@ -50,7 +50,7 @@ def gmm_fp8_blockwise(
 
 
 def infer_block_sizes(lhs: jax.Array, rhs: jax.Array, device_kind: str | None = None) -> BlockSizes:
-    """Returns what was found for such sizes on such a device (None: JAX's first device), or the default sizes."""
+    """Returns the tuned block sizes for these shapes on a device (None: JAX's first device), or the default sizes."""
     dims = {"M": lhs.shape[0], "K": lhs.shape[1], "N": rhs.shape[2], "G": rhs.shape[0]}
     device = device_kind or jax.devices()[0].device_kind
     return BlockSizes(**tuned.block_sizes(_TABLE, device, lhs.dtype.name, dims))

@@ -7,10 +7,10 @@ TILE = 128
 
 
 def quantised(x, *tile):
-    """x with each tile of its last axes rounded to float8_e4m3fn, in units of a scale that the tile's largest decides.
+    """Returns x with each tile of its last axes rounded to float8_e4m3fn, in units of the tile's scale.
 
-    The scale is that by which the largest value is at most e4m3fn's, 448, rounded up to a power of two: so x / scale
-    is exact, and what is a tie in rounding is one for whoever divides. `tile` has the length along each of the axes.
+    The scale is the least power of two that brings the tile's largest value to at most 448, e4m3fn's largest. So
+    x / scale is exact, and all implementations see the same ties. `tile` has the tile's length along each of the axes.
     """
     parts = [(size // length, length) for size, length in zip(x.shape[-len(tile) :], tile, strict=True)]
     tiled = x.reshape(*x.shape[: -len(tile)], *(length for part in parts for length in part))
@@ -22,9 +22,9 @@ def quantised(x, *tile):
 
 
 def owners(group_sizes, rows):
-    """For each group and row whether the row is the group's: [G, M] bool.
+    """Returns whether a row belongs to a group, for each group and row: [G, M] bool.
 
-    Groups have `group_sizes` rows one after another, as far as there are rows; all that are left are the last one's.
+    Each group has the next `group_sizes` rows, or what is left of them; the last group has all rows that are left.
     """
     ends = jnp.cumsum(jnp.clip(group_sizes, 0, rows)).at[-1].set(rows)
     starts = jnp.concatenate([jnp.zeros_like(ends[:1]), ends[:-1]])
@@ -38,12 +38,12 @@ def _wide(dtype):
 
 @jax.custom_vjp
 def gmm_fp8_blockwise(lhs, rhs, group_sizes):
-    """lhs [M, K] @ rhs [G, K, N] of each row's own group, both quantised: out [M, N] in float32 or better."""
+    """Returns lhs [M, K] @ rhs [G, K, N] of each row's group, both quantised: out [M, N] in float32 or better."""
     return _forward(lhs, rhs, group_sizes)[0]
 
 
 def _of_groups(x, is_owner):
-    """x [M, …] once for each group, with the rows of others zero: [G, M, …]."""
+    """Returns a copy of x [M, …] for each group, in which the rows of other groups are zero: [G, M, …]."""
     return jnp.where(is_owner[:, :, None], x, 0)
 
 
@@ -59,7 +59,7 @@ def _backward(saved, d_out):
     lhs, rhs, group_sizes = saved
     rhs_q = quantised(rhs.astype(_wide(rhs.dtype)), TILE, TILE)
     is_owner = owners(group_sizes, lhs.shape[0])
-    # Quantised along what is summed over: N for lhs, the rows for rhs.
+    # Quantised along the axis that is summed over: N for d_lhs, the rows for d_rhs.
     d_out_n = quantised(d_out, 1, TILE)
     d_lhs = jnp.einsum("gmn,gkn->mk", _of_groups(d_out_n, is_owner), rhs_q, precision="highest")
     lhs_m = quantised(lhs.astype(_wide(lhs.dtype)), TILE, 1)

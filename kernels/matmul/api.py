@@ -1,4 +1,4 @@
-"""The matmul for callers: by a TPU's kernel, or what else there is."""
+"""The matmul for callers: the TPU kernel or another implementation."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ DTYPES = ("bfloat16", "float32")
 def matmul(
     x: jax.Array, y: jax.Array, *, implementation: Choice = _DEFAULT, block_sizes: BlockSizes | None = None
 ) -> Any:
-    """x [M, K] @ y [K, N] in the dtype of x, bfloat16 or float32; sums in float32.
+    """Returns x [M, K] @ y [K, N] in the dtype of x, bfloat16 or float32; sums are in float32.
 
-    `implementation`: "pallas_tpu", "pallas_interpret" (the same on a CPU, slowly), "xla", "reference"; or several, in
-    the order in which they are tried. `block_sizes`: those of the Pallas kernel; None: `infer_block_sizes`.
+    `implementation` is "pallas_tpu", "pallas_interpret" (the same kernel on a CPU, slowly), "xla" or "reference", or
+    several of these in the order in which they are tried. `block_sizes` are the Pallas kernel's; None means
+    `infer_block_sizes`.
     """
 
     def pallas(x: jax.Array, y: jax.Array) -> Any:
@@ -40,7 +41,7 @@ def matmul(
 
 
 def infer_block_sizes(x: jax.Array, y: jax.Array, device_kind: str | None = None) -> BlockSizes:
-    """Returns what was found for such sizes on such a device (None: JAX's first device), or the default sizes."""
+    """Returns the tuned block sizes for these shapes on a device (None: JAX's first device), or the default sizes."""
     dims = {"M": x.shape[0], "N": y.shape[1], "K": x.shape[1]}
     device = device_kind or jax.devices()[0].device_kind
     return BlockSizes(**tuned.block_sizes(_TABLE, device, x.dtype.name, dims))

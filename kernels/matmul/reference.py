@@ -4,5 +4,5 @@ import jax.numpy as jnp
 
 
 def matmul(x, y):
-    """x [M, K] @ y [K, N]: products and sums in float32 or better, rounded once to the dtype of x."""
+    """Returns x [M, K] @ y [K, N]: products and sums in float32 or better, rounded once to the dtype of x."""
     return jnp.dot(x, y, preferred_element_type=jnp.promote_types(x.dtype, jnp.float32)).astype(x.dtype)

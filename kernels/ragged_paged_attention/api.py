@@ -1,4 +1,4 @@
-"""Attention over a paged cache for callers: by a TPU's kernel, or what else there is."""
+"""Attention over a paged cache for callers: the TPU kernel or another implementation."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def ragged_paged_attention(
     implementation: Choice = _DEFAULT,
     block_sizes: BlockSizes | None = None,
 ) -> Any:
-    """Causal attention of q [T, H, D] over each sequence's own positions: out [T, H, D] in the dtype of q.
+    """Returns causal attention of q [T, H, D] over each sequence's positions: out [T, H, D] in the dtype of q.
 
     Sequence s has the next `q_lens[s]` rows of q, or what is left of them. They are the last of its `kv_lens[s]`
-    positions; rows of no sequence give zeros. Position p is number p % B of page `page_indices[s, p // B]` of kv_pages
-    [P, 2, G, B, D], keys at 0 and values at 1, for H / G heads of q each; H is a multiple of G. All of the cache has to
-    be finite. Not differentiable. `implementation`: "pallas_tpu", "pallas_interpret" (the same on a CPU, slowly),
-    "xla", "reference"; or several, in the order in which they are tried. `block_sizes`: those of the Pallas kernel;
-    None: `infer_block_sizes`.
+    positions. Rows of no sequence give zeros. Position p is number p % B of page `page_indices[s, p // B]` of kv_pages
+    [P, 2, G, B, D], which has keys at 0 and values at 1. H is a multiple of G, and H / G heads of q share a head of
+    keys. The whole cache must be finite. There are no gradients. `implementation` is "pallas_tpu", "pallas_interpret"
+    (the same kernel on a CPU, slowly), "xla" or "reference", or several of these in the order in which they are tried.
+    `block_sizes` are the Pallas kernel's; None means `infer_block_sizes`.
     """
     if q.shape[1] % kv_pages.shape[2] != 0:
         raise ValueError(f"{q.shape[1]} heads of q have to be a multiple of the {kv_pages.shape[2]} of keys")
@@ -58,7 +58,7 @@ def ragged_paged_attention(
 def infer_block_sizes(
     q: jax.Array, kv_pages: jax.Array, page_indices: jax.Array, device_kind: str | None = None
 ) -> BlockSizes:
-    """Returns what was found for such sizes on such a device (None: JAX's first device), or the default sizes."""
+    """Returns the tuned block sizes for these shapes on a device (None: JAX's first device), or the default sizes."""
     held, _, groups, page, _ = kv_pages.shape
     dims = dict(zip("THDSW", (*q.shape, *page_indices.shape), strict=True)) | {"G": groups, "P": held, "B": page}
     device = device_kind or jax.devices()[0].device_kind

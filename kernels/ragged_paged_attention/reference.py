@@ -5,9 +5,9 @@ import jax.numpy as jnp
 
 
 def spans(kv_lens, q_lens, rows, longest):
-    """Of each sequence its first row, the one after its last, and how many positions it has: [S] each.
+    """Returns the first row of each sequence, the row after its last, and the number of its positions: [S] each.
 
-    Sequences have their queries one after another, as far as there are rows, and none has more queries than positions.
+    Each sequence has the next `q_lens` rows, or what is left of them, but no more rows than positions.
     """
     positions = jnp.clip(kv_lens, 0, longest)
     ends = jnp.minimum(jnp.cumsum(jnp.clip(q_lens, 0, positions)), rows)
@@ -15,7 +15,7 @@ def spans(kv_lens, q_lens, rows, longest):
 
 
 def ragged_paged_attention(q, kv_pages, kv_lens, page_indices, q_lens):
-    """q [T, H, D], kv_pages [P, 2, G, B, D]: out [T, H, D] in the dtype of q, computed in float32 or better."""
+    """Returns out [T, H, D] in the dtype of q, for kv_pages [P, 2, G, B, D]; computed in float32 or better."""
     wide = jnp.promote_types(q.dtype, jnp.float32)
     rows, heads, width = q.shape
     pages, _, groups, page, _ = kv_pages.shape
@@ -26,7 +26,7 @@ def ragged_paged_attention(q, kv_pages, kv_lens, page_indices, q_lens):
     def of_sequence(sequence):
         start, end, length, indices = sequence
         is_owned = ((start <= row) & (row < end))[:, None, None, None]
-        # The last row has the last position; each sees its own, and those before.
+        # The last row has the last position. Each row sees its own position and those before it.
         is_seen = is_owned & (position <= (length - end + row)[:, None])[:, None, None]
         own_pages = kv_pages[jnp.clip(indices, 0, pages - 1)].astype(wide)
         keys, values = jnp.moveaxis(own_pages, 0, 2).reshape(2, groups, longest, width)

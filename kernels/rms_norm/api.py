@@ -1,4 +1,4 @@
-"""The rms_norm for callers: by a TPU's kernel, or what else there is."""
+"""RMS norm for callers: the TPU kernel or another implementation."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ def rms_norm(
     implementation: Choice = _DEFAULT,
     block_sizes: BlockSizes | None = None,
 ) -> Any:
-    """x [B, H] over the root of its rows' mean square, times weight [H]; bfloat16 or float32, float32 inside.
+    """Returns x [B, H] over the root of its rows' mean square, times weight [H]; bfloat16 or float32, float32 inside.
 
-    `implementation`: "pallas_tpu", "pallas_interpret" (the same on a CPU, slowly), "xla", "reference"; or several, in
-    the order in which they are tried. `block_sizes`: those of the Pallas kernel; None: `infer_block_sizes`.
+    `implementation` is "pallas_tpu", "pallas_interpret" (the same kernel on a CPU, slowly), "xla" or "reference", or
+    several of these in the order in which they are tried. `block_sizes` are the Pallas kernel's; None means
+    `infer_block_sizes`.
     """
 
     def pallas(x: jax.Array, weight: jax.Array) -> Any:
@@ -46,7 +47,7 @@ def rms_norm(
 
 
 def infer_block_sizes(x: jax.Array, weight: jax.Array, device_kind: str | None = None) -> BlockSizes:
-    """Returns what was found for such sizes on such a device (None: JAX's first device), or the default sizes."""
+    """Returns the tuned block sizes for these shapes on a device (None: JAX's first device), or the default sizes."""
     dims = {"B": x.shape[0], "H": weight.shape[0]}
     device = device_kind or jax.devices()[0].device_kind
     return BlockSizes(**tuned.block_sizes(_TABLE, device, x.dtype.name, dims))

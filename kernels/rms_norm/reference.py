@@ -5,7 +5,7 @@ from jax import lax
 
 
 def rms_norm(x, weight, *, eps=1e-6):
-    """x [B, H] over the root of its rows' mean square, times weight [H]: in float32 or better, rounded once."""
+    """Returns x [B, H] over the root of its rows' mean square, times weight [H]: in float32 or better, rounded once."""
     wide = jnp.promote_types(x.dtype, jnp.float32)
     values = x.astype(wide)
     factor = lax.rsqrt(jnp.mean(values * values, axis=1, keepdims=True) + eps)
