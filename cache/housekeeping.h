@@ -1,4 +1,4 @@
-// House-local of a state folder: what lies there, what may go, and whether it is sound.
+// Housekeeping of a state folder: what lies there, what may go, and whether it is sound.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ struct OpenCampaign {
   std::unique_ptr<Graph> graph;
 };
 
-// Opens a opened, and changes to the project's root. Does not read the graph yet.
+// Opens a campaign, and changes to the project's root. Does not read the graph yet.
 Result<OpenCampaign> open_without_graph(const CampaignFlags& common);
 // Writes the manifest, and reads it into the campaign's graph.
 Status read_graph(OpenCampaign& opened);

@@ -303,7 +303,7 @@ class CampaignBuild {
   std::string nodes_text_;
 };
 
-// Runs the pure steps of a built round again, in other conditions.
+// Runs the pure steps of a built round again, under other conditions.
 Status check_built(const CommonOptions& common, const BuildCommand& command, OpenCampaign opened,
                    const Machine& machine) {
   const int round = target_round(opened.campaign, command.targets);

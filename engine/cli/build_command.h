@@ -18,7 +18,7 @@ struct BuildCommand {
   std::vector<std::string> resources;  // "memory=16GiB", "tpu=4"
   std::string trace;                   // file for the build's timeline; empty: none
   RemoteSettings remote;
-  int check_times = 0;  // how often pure steps run again afterwards, in other conditions
+  int check_times = 0;  // how often pure steps run again afterwards, under other conditions
   bool is_ci = false;   // plain progress, and a report and a summary in the state folder's ci
 };
 

@@ -1,5 +1,5 @@
 // Delivery: the kernel that a campaign gives out has its author's words, and is the program that
-// was judged. That very file is lowered once more, in other conditions, and its programs are
+// was judged. That very file is lowered once more, under other conditions, and its programs are
 // compared with the recorded ones.
 #pragma once
 

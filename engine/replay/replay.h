@@ -17,7 +17,7 @@ struct ReplayRequest {
   bool verify = false;       // run the pure steps again in a fresh folder, and compare
   bool remeasure = false;    // measure again in a fresh folder, and compare
   int64_t against = 0;       // a record's number to compare with instead; 0: none
-  int times = 0;             // runs of the pure steps to compare, in other conditions; 0: none
+  int times = 0;             // runs of the pure steps to compare, under other conditions; 0: none
   bool their_judge = false;  // run an imported round's own judge if it is not this version's
   int jobs = 0;              // 0: one per core
 };

@@ -36,7 +36,7 @@ Result<nlohmann::json> read_evidence(const Arguments& arguments, const steps::Pa
 }
 
 // Returns the campaign so far, with the survivors' sources.
-Result<llm::PromptHistory> read_campaign(const search::PromptHistory& past,
+Result<llm::PromptHistory> read_campaign(const search::History& past,
                                          const steps::Parents& parents) {
   llm::PromptHistory out = llm::history_of(past, parents.previous().survivors);
   for (llm::Elite& elite : out.elites) {
@@ -48,8 +48,7 @@ Result<llm::PromptHistory> read_campaign(const search::PromptHistory& past,
 
 // Reads what was learned, and the learnings that models proposed besides.
 Result<search::Lessons> read_lessons(const Arguments& arguments, const search::Selection& previous,
-                                     const search::PromptHistory& past,
-                                     const nlohmann::json& spec) {
+                                     const search::History& past, const nlohmann::json& spec) {
   TRY_ASSIGN(auto known, steps::read_learnings(arguments.learnings));
   if (arguments.files.selection.empty()) {
     return search::Lessons{

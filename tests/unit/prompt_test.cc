@@ -79,7 +79,7 @@ search::Survivor survivor_of(VariantId id, double score, const std::string& note
 
 // Returns a history of one lineage, and of one rejected variant of another lineage.
 PromptHistory history_of(int tried) {
-  search::PromptHistory past;
+  search::History past;
   for (int i = 1; i <= tried; ++i) {
     past.push_back(past_of(VariantId(i), VariantId(i - 1), fmt::format("note-{}", i)));
     past.back().score = 1.0 + 0.01 * i;
@@ -328,8 +328,8 @@ TEST_CASE("evidence is put into words") {
 }
 
 TEST_CASE("what a campaign spent is what its history says of exchanges") {
-  search::PromptHistory past = {past_of("v0000", "v0000", "the seed"),
-                                past_of("v0001", "v0000", "one"), past_of("v0002", "v0000", "two")};
+  search::History past = {past_of("v0000", "v0000", "the seed"), past_of("v0001", "v0000", "one"),
+                          past_of("v0002", "v0000", "two")};
   past[1].exchange = search::ExchangeSummary{"m", "rewrite", 0.25, 100, {}};
   past[2].exchange = search::ExchangeSummary{"n", "rewrite", 0.5, 30, {}};
   past[1].score = 1.25;

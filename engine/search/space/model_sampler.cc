@@ -127,7 +127,7 @@ uint64_t ModelSampler::step_from(uint64_t from) {
   for (size_t axis : free_axes_) {
     if (random().unit() >= kRedraw) continue;
     const auto& [count, values] = grid().axes()[axis];
-    // AxisValues without an order have no distances, so the step may reach all of them.
+    // Values without an order have no distances, so the step may reach all of them.
     const double reach = values.empty() ? 1 : kReach;
     const auto most = std::max<size_t>(1, std::lround(reach * static_cast<double>(count)));
     const size_t place = grid().place(from, axis);
