@@ -29,7 +29,7 @@ void add(PromptHistory& history, const std::string& model, int count, double sco
          double cost = 0.1) {
   for (int i = 0; i < count; ++i) {
     JudgedVariant past;
-    past.id = fmt::format("v{:04}", history.entries.size());
+    past.id = VariantId(static_cast<int>(history.entries.size()));
     past.model = model;
     past.parents = {"v0000"};
     if (score > 0) {
