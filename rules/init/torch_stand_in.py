@@ -70,7 +70,7 @@ class Sample:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name not in _METHODS:
-            raise AttributeError(f"a tensor's {name} is not known here")
+            raise AttributeError(f"a tensor's {name} is not supported here")
         return lambda *args, **kwargs: _METHODS[name](self, *args, **kwargs)
 
     def with_(self, other: Any, function: Callable[[float, float], float], text: str) -> Sample:
@@ -147,7 +147,7 @@ class Sample:
         return self.changed(f"(~{self.recipe})")
 
     def __bool__(self) -> bool:
-        raise NotImplementedError("whether an array holds is not known before it is there")
+        raise NotImplementedError("an array's truth value is not known before it is computed")
 
     __hash__ = object.__hash__
 
@@ -231,7 +231,9 @@ class Module:
 
     def eval(self) -> Module:
         """Raises NotImplementedError: evaluation needs the kept statistics of batches, which are not known."""
-        raise NotImplementedError("a model in evaluation (`eval()`) has no form here: batches' statistics are not kept")
+        raise NotImplementedError(
+            "a model in evaluation mode (`eval()`) is not supported: batch statistics are not kept"
+        )
 
 
 class Group(Module):
@@ -344,7 +346,7 @@ class Unknown:
     __ror__ = __or__
 
     def __call__(self, *_: Any, **__: Any) -> Any:  # noqa: D102
-        raise NotImplementedError(f"'{self.name}' is not known here")
+        raise NotImplementedError(f"'{self.name}' is not supported here")
 
 
 _NUMBERS = itertools.count()

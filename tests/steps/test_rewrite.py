@@ -562,8 +562,8 @@ def test_what_is_in_the_history_is_not_proposed(run_step: Run, tmp_path: Path) -
         ({"spec": "none.json"}, "none.json: No such file or directory"),
         ({"seed": "spec.json"}, "v0000: no EVOLVE block"),
         ({"selection": "seed.py"}, "seed.py: not JSON"),
-        ({"selection": "spec.json"}, "spec.json: no survivors"),
-        ({"history": "seed.py"}, "seed.py: no history"),
+        ({"selection": "spec.json"}, "spec.json: not a selection"),
+        ({"history": "seed.py"}, "seed.py: not a history"),
     ],
 )
 def test_wrong_inputs_are_told(run_step: Run, tmp_path: Path, flags: dict[str, str], message: str) -> None:
