@@ -559,7 +559,7 @@ def _targets(node: ast.AST) -> list[str]:
 
 
 def _number_of(node: ast.expr) -> Any:
-    """Returns a number that is written out; None: it is none."""
+    """Returns a number that is written out; None: it is not a number."""
     try:
         value = ast.literal_eval(node)
     except ValueError:

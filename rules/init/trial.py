@@ -59,7 +59,7 @@ def refusal_of(
     function: Callable[..., Any] | None = None,
     cut: Cut | None = None,
 ) -> Refusal | None:
-    """Returns the reason against a seed at the task's own sizes, then at `small` ones; None: there is none.
+    """Returns the reason against a seed at the task's own sizes, then at `small` ones; None: there is no reason.
 
     `function`: what the seed's values at small sizes are compared with. `cut`: how the seed was cut here; None: its
     author cut it, in a way that is not known.

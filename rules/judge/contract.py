@@ -252,7 +252,7 @@ def _check_coverage(traced: Traced, signature: dict[str, Any]) -> None:
     timed = skeleton.Skeleton(traced.jaxpr)
     unseen = skeleton.uncovered(timed, skeletons, signature, [one.signature for one in checked])
     if unseen:
-        raise Breach(f"this case is only timed, and {unseen}; {_SHOWN_BY}")
+        raise Breach(f"this case is only timed, but {unseen}; {_SHOWN_BY}")
 
 
 def check(

@@ -96,7 +96,7 @@ def test_the_function_takes_what_it_would_have_drawn(task: Imported, which: str)
 
 def test_what_has_another_meaning_is_named(task: Imported) -> None:
     said = "\n".join(task.notices)
-    for words in ("atol: 10 was for one sum", "another chunk", "'tpu' is not imported"):
+    for words in ("atol: 10 was for a single sum", "another chunk", "'tpu' is not imported"):
         assert words in said
     given = task.given
     assert (given.tolerance.atol, given.rounds, given.variants, given.top_k) == (1e-2, 7, 5, 2)
@@ -171,12 +171,15 @@ _RIGHT = {"status": "SUCCESS", "speedup": 2.0, "latency_ms": 4.0}
 @pytest.mark.parametrize(
     ("result", "words"),
     [
-        ('{"status": "SUCCESS", "speedup": Infinity, "latency_ms": 1}', "speedup: inf: expected a number"),
-        ('{"status": "SUCCESS", "speedup": NaN, "latency_ms": 1}', "speedup: nan: expected a number"),
+        ('{"status": "SUCCESS", "speedup": Infinity, "latency_ms": 1}', "speedup: inf: expected a finite number"),
+        ('{"status": "SUCCESS", "speedup": NaN, "latency_ms": 1}', "speedup: nan: expected a finite number"),
         ({"status": "SUCCESS", "speedup": 10**400}, "speedup: 1000"),
         ({"status": "SUCCESS", "speedup": "abc"}, "speedup: a number: 'abc' is not a number"),
         ({"status": "SUCCESS", "speedup": {}}, "speedup: expected a number"),
-        ({"status": "SUCCESS", "speedup": 1, "latency_ms": -5}, "latency_ms: -5: expected a number of at least 0"),
+        (
+            {"status": "SUCCESS", "speedup": 1, "latency_ms": -5},
+            "latency_ms: -5: expected a finite number of at least 0",
+        ),
         ({"status": ["x"]}, "status: expected a text"),
         ("[" * 100_000 + "]" * 100_000, "not JSON: it is nested too deeply"),
         ("[]", "expected an object"),

@@ -300,7 +300,7 @@ def test_a_size_that_hangs_on_another_stays_as_it_is(made: Callable[..., dict[st
         (
             [],
             USER.replace("return [jnp.zeros((512, 128)), ", "return {'y': 1} or ["),
-            "gives 'y', and 'layer' takes x, w",
+            "gives 'y', but 'layer' takes x, w",
         ),
         (
             [],

@@ -68,7 +68,7 @@ def test_an_operation_on_elements_of_the_new_form() -> None:
     [
         ({}, "it has no op_name"),
         (_OLD | {"op_name": "conv_transpose"}, "'conv_transpose' is not one of matmul"),
-        (_OLD | {"dtype": "int4"}, "'int4' has no meaning here"),
+        (_OLD | {"dtype": "int4"}, "'int4' is not supported here"),
         (_OLD | {"shapes": [[1, 2]]}, r"has the sizes \[M, N, K\], but 2 are given"),
         (_OLD | {"shapes": [[1, 2, 3], [1, 2]]}, "does not have 3 sizes"),
         (_OLD | {"shapes": [[1, 0, 3]]}, "is not a list of sizes"),

@@ -310,7 +310,7 @@ def test_recurrent_layers_go_both_ways(translated: Callable[..., Translated], ki
         (
             "self.h = torch.randn(4)",
             "return x + self.h",
-            ": 'self.h', which is drawn when the model is made, has no",
+            ": 'self.h', which is drawn when the model is made, cannot be translated",
         ),
         ("pass", "self.seen = x\nreturn x", "'self.seen = …', which changes the model, cannot be translated"),
         ("pass", "return self.absent(x)", ": 'self.absent', which __init__ does not set, cannot be translated to JAX"),

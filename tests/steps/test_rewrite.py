@@ -342,12 +342,12 @@ def test_loops_are_unrolled_where_their_length_is_known() -> None:
         "unrolled by 2",
         "unrolled by 4",
         "unrolled by 8",
-        "wholly unrolled",
+        "fully unrolled",
     ]
     four = changed(LOOP, ("fori_loop(0, steps,", "fori_loop(0, 4,"))
     assert [name.removeprefix("loop of add: ") for name in found(four, "unrolling")] == [
         "unrolled by 2",
-        "wholly unrolled",
+        "fully unrolled",
     ]
     assert not found(changed(LOOP, ("fori_loop(0, steps,", "fori_loop(0, x_ref[0, 0],")), "unrolling")
     assert not found(changed(LOOP, ("steps=k // 128", "steps=x[0, 0]")), "unrolling")
