@@ -58,10 +58,10 @@ def _chosen(known: Mapping[str, Implementation], choice: Choice) -> list[tuple[s
     if isinstance(choice, str) or callable(choice):
         choice = [choice]
     if not choice:
-        raise ValueError("no implementation is named")
+        raise ValueError("no implementation given")
     unknown = [one for one in choice if isinstance(one, str) and one not in known]
     if unknown:
-        raise ValueError(f"unknown implementation '{unknown[0]}'; there are {', '.join(known)}")
+        raise ValueError(f"unknown implementation '{unknown[0]}'; known: {', '.join(known)}")
     return [(one, known[one]) if isinstance(one, str) else (_name_of(one), one) for one in choice]
 
 

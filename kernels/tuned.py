@@ -66,12 +66,12 @@ def _entries(table: Path) -> list[dict[str, Any]]:
         return []
     read = json.loads(table.read_text())
     if read.get("format") != FORMAT:
-        raise ValueError(f"{table}: not of the format {FORMAT}")
+        raise ValueError(f"{table}: its format is not {FORMAT}")
     found = []
     for entry in read["entries"]:
         why = _refusal(entry["block_sizes"], read.get("parameters", {}), read.get("constraints", []))
         if why:
-            warnings.warn(f"{table}: the entry for {entry['bucket']} is not served: {why}", stacklevel=4)
+            warnings.warn(f"{table}: the entry for {entry['bucket']} is not used: {why}", stacklevel=4)
         else:
             found.append(entry)
     return found
@@ -81,9 +81,9 @@ def _refusal(sizes: Mapping[str, int], parameters: Mapping[str, list[int]], cons
     """Returns why block sizes are not allowed; empty: they are."""
     for name, value in sizes.items():
         if type(value) is not int or value <= 0:
-            return f"{name} is {value!r}, and no size"
+            return f"{name} is {value!r}, which is not a size"
         if name in parameters and value not in parameters[name]:
-            return f"{name} is {value}, and none of {', '.join(map(str, parameters[name]))}"
+            return f"{name} is {value}, not one of {', '.join(map(str, parameters[name]))}"
     for constraint in constraints:
         if not _value(ast.parse(_in_python(constraint), mode="eval").body, sizes):
             return f"{constraint} does not hold"
@@ -143,4 +143,4 @@ def _value(node: ast.expr, names: Mapping[str, int]) -> Any:
             return _OPERATORS[type(op)](of(left), of(right))
         case ast.Call(func=ast.Name(id=name), args=args) if name in _FUNCTIONS:
             return _FUNCTIONS[name](*map(of, args))
-    raise ValueError(f"{ast.unparse(node)}: a formula is not known here")
+    raise ValueError(f"{ast.unparse(node)}: not allowed in a formula")

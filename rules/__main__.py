@@ -10,7 +10,7 @@ import sys
 def main() -> int:
     """Runs the program. Returns its exit code."""
     if len(sys.argv) < 2:
-        print("rules: name a program: python rules PACKAGE.MODULE ARGUMENTS", file=sys.stderr)
+        print("rules: no program given: python rules PACKAGE.MODULE ARGUMENTS", file=sys.stderr)
         return 2
     # A program may change its current folder before it has imported everything.
     sys.path[0] = os.path.dirname(os.path.abspath(__file__))

@@ -52,10 +52,10 @@ std::string task_of(const SpecText& spec) {
 
 std::string plan_format(Mode mode) {
   std::string out =
-      "Answer with the plan alone, in 10 to 40 lines of plain text: no code, and no fenced block. ";
+      "Answer with only the plan, in 10 to 40 lines of plain text: no code, and no fenced blocks. ";
   if (mode == Mode::diff)
     out += "It is for one focused change: a few edits, and all else stays as it is. ";
-  if (mode == Mode::rewrite) out += "The whole EVOLVE block may be written anew. ";
+  if (mode == Mode::rewrite) out += "The whole EVOLVE block is yours to rewrite. ";
   return out + "When it is accepted, you are asked for the code.";
 }
 

@@ -111,7 +111,7 @@ def _place_for(author: _Source, variant: _Source, old: list[ast.stmt], at: int, 
     passed = len(_marks(variant.lines, before, variant.lines_of(new[first])[0]))
     marks = _marks(author.lines, begin, end)
     if passed > len(marks):
-        raise ValueError("the EVOLVE block is marked in another way")
+        raise ValueError("the EVOLVE block's marks are elsewhere")
     if passed:
         return marks[passed - 1] + 1
     # Comments between two statements stay with the second one; comments at the top of the text stay there.
@@ -159,7 +159,7 @@ def authored(seed: str, variant: str) -> str:
 def main(argv: list[str]) -> int:
     """Prints a variant as its author would have written it."""
     parser = argparse.ArgumentParser(prog="authored")
-    parser.add_argument("--seed", type=Path, required=True, help="the author's text")
+    parser.add_argument("--seed", type=Path, required=True, help="the seed as its author wrote it")
     parser.add_argument("--variant", type=Path, required=True)
     args = parser.parse_args(argv)
     sys.stdout.write(authored(*(one.read_text(encoding="utf-8") for one in (args.seed, args.variant))))

@@ -87,7 +87,7 @@ def wrong_when_called(source: bytes, entry: str, case: Path, limits: Limits, tar
         for number, (got, declared) in enumerate(zip(arrays, signature["outputs"], strict=True)):
             comparison.check_output(comparison.output_of(got, expected, _SET, number, declared), tolerance)
     except (Refusal, ValueError) as refusal:
-        return f"called with arrays, without jax.jit, it is wrong: {refusal}"
+        return f"called with arrays, without jax.jit, its output is wrong: {refusal}"
     return ""
 
 
@@ -128,9 +128,9 @@ def differences(work: Path, variant: str, source: bytes, limits: Limits) -> dict
 def main(argv: list[str]) -> int:
     """Prints what differs; the exit code is non-zero for a fault only."""
     parser = argparse.ArgumentParser(prog="delivered")
-    parser.add_argument("--work", type=Path, required=True, help="a campaign's folder")
-    parser.add_argument("--variant", required=True, help="a variant's folder below it")
-    parser.add_argument("--source", type=Path, required=True, help="what is to be given out")
+    parser.add_argument("--work", type=Path, required=True, help="the campaign's folder")
+    parser.add_argument("--variant", required=True, help="the variant's folder in the campaign's folder")
+    parser.add_argument("--source", type=Path, required=True, help="the source to deliver")
     parser.add_argument("--unsafe-no-sandbox", action="store_true")
     args = parser.parse_args(argv)
     limits = Limits(**{**vars(_LIMITS), "is_sandboxed": not args.unsafe_no_sandbox})

@@ -179,7 +179,7 @@ def excess_of(task: Task, cut: Cut) -> str:
     if least <= VMEM_BYTES:
         return ""
     names = uncut(task, cut)
-    said = f"a block of its arrays takes {least / 2**20:.0f} MiB at the sizes given, of {VMEM_BYTES >> 20} MiB of VMEM"
+    said = f"a block of its arrays takes {least / 2**20:.0f} MiB at the given sizes; VMEM has {VMEM_BYTES >> 20} MiB"
     return f"{said}; the function cannot be computed in parts along {', '.join(names)}" if names else said
 
 

@@ -93,7 +93,7 @@ def files_of(
         "written_by": given.written_by,
         "select": f"\nselect:\n  policy: {given.policy}\n" if given.policy else "",
         "learn": f"\nlearn:\n  file: {given.learnings}\n" if given.learnings else "",
-        "opening": f"\n  opening: {given.opening}               # rounds of what people propose"
+        "opening": f"\n  opening: {given.opening}               # rounds of people's proposals"
         if given.opening
         else "",
     }
@@ -138,7 +138,7 @@ def _spec_words(
     constraints = [f"  - {text}" for text in given.constraints]
     if cut.blocks:
         constraints.append(
-            "  # Blocks in VMEM, with their buffers, at the sizes given; the rest is for what the function makes."
+            "  # Blocks in VMEM, with their buffers, at the given sizes; the rest is for intermediate arrays."
         )
         constraints.append(f"  - {_vmem_formula(task, cut)}")
     listed = "\n".join(f"  {parameter}: {{ values: {list(values)} }}" for parameter, values in parameters.items())

@@ -33,7 +33,7 @@ _ELSEWHERE = {
     "evaluator": "see cluster in pipelines/README.md",
     "tpu": "see cluster in pipelines/README.md",
     "hardware": "the target's own peaks count",
-    "constraints": "what models are told stands in learn.file",
+    "constraints": "texts for models are in learn.file",
 }
 
 
@@ -54,7 +54,7 @@ class Files:
         for name in names:
             if callable(function := getattr(module, name, None)):
                 return Files(path, text, module, function)
-        raise Wrong(f"{path}: there is no function {' or '.join(names[:2])}")
+        raise Wrong(f"{path}: no function {' or '.join(names[:2])}")
 
     def seen(self, arguments: dict[str, Any]) -> Seen:
         """Returns what the function does with these arguments."""
@@ -74,7 +74,7 @@ def read(path: Path, config: dict[str, Any]) -> Imported:
     for key in ("template", "reference"):
         file = path.parent / str(kernel.get(key, ""))
         if not file.is_file():
-            raise Wrong(f"{path}: kernel.{key}: there is no file {file}")
+            raise Wrong(f"{path}: kernel.{key}: no file {file}")
         found.append(file)
     return task_of(path, config, found[0], found[1])
 
@@ -103,7 +103,7 @@ def task_of(path: Path, config: dict[str, Any], template: Path, reference: Path)
         outputs=(*_output_names(seen[1]), *seen[1].gradients),
         written_by="evolve import glaucis",
     )
-    notices += [f"'{name}' is not taken over: {where}" for name, where in _ELSEWHERE.items() if name in config]
+    notices += [f"'{name}' is not imported: {where}" for name, where in _ELSEWHERE.items() if name in config]
     module = executed(texts[1], reference)
     learnings = learnings_above(path)
     return Imported(
@@ -117,7 +117,7 @@ def _check(files: tuple[Files, Files], seen: list[Seen], shape: dict[str, Any]) 
             words = ", ".join(f"{name}={size}" for name, size in shape.items())
             raise Wrong(f"{one.path}: {one.function.__name__}({words}): {did.failure}")
         if not did.draws:
-            raise Wrong(f"{one.path}: {one.function.__name__} draws nothing by jax.random: what are its inputs?")
+            raise Wrong(f"{one.path}: {one.function.__name__} draws nothing with jax.random, so its inputs are unknown")
     if [replace(draw, name="") for draw in seen[0].draws] != [replace(draw, name="") for draw in seen[1].draws]:
         raise Wrong(f"{files[0].path} and {files[1].path} do not draw the same inputs")
 
@@ -144,7 +144,9 @@ def _inputs(file: Files, draws: list[Draw], shape: dict[str, Any]) -> tuple[Tens
             except Unclear as why:
                 raise Wrong(f"{file.path}: '{one.name}': {why}") from why
             if not formula.isdigit() and formula not in base:
-                raise Wrong(f"{file.path}: '{one.name}' has a side of {formula}, which is no argument and no number")
+                raise Wrong(
+                    f"{file.path}: '{one.name}' has a side of {formula}, which is neither an argument nor a number"
+                )
             axes.append(int(formula) if formula.isdigit() else formula)
         found.append(Tensor(one.name, one.dtype, tuple(axes), one.range))
     return tuple(found)
@@ -182,7 +184,7 @@ def _tolerance(config: dict[str, Any], seen: Seen, notices: list[str]) -> Tolera
     given = config.get("correctness") or {}
     rtol, atol = (number(f"correctness.{name}", given.get(name, 1e-2)) for name in ("rtol", "atol"))
     if seen.gradients and atol > _MOST_ATOL:
-        was = f"correctness.atol: {atol:g} was for one sum, and would let any gradient pass"
+        was = f"correctness.atol: {atol:g} was for a single sum; with it, any gradient would pass"
         notices.append(f"{was}; it is {_MOST_ATOL:g} now")
         atol = _MOST_ATOL
     return Tolerance(rtol, atol)

@@ -82,12 +82,12 @@ class Run:
         by_round = [(n, sorted(self._variants(n))) for n in self._rounds()]
         self.variants = max((len(found) for _, found in by_round), default=0)
         if self.variants == 0:
-            raise Wrong(f"{folder}: there is no iteration_N/variants/NAME/kernel.py")
+            raise Wrong(f"{folder}: no iteration_N/variants/NAME/kernel.py")
         self.rounds = by_round[-1][0]
         if self.rounds * self.variants > _MOST_VARIANTS:
             shown = f"{one_line(str(self.rounds), 20)} rounds of {self.variants}"
             raise Wrong(f"{folder}: {shown} variants are more than the {_MOST_VARIANTS} that can be imported")
-        self.notices: list[str] = []  # what is not taken over
+        self.notices: list[str] = []  # what is not imported
         seed = self._result(self.folder / "baseline").get("speedup") or 1.0
         self.tried = [
             Tried(f"v{(n - 1) * self.variants + place + 1:04}", n, kernel.parent.name, kernel, result, seed)
@@ -105,17 +105,17 @@ class Run:
         try:
             read = json_of(path)
         except Wrong as why:
-            self.notices.append(f"{str(why).removeprefix(f'{self.folder}/')}; its result is not taken over")
+            self.notices.append(f"{str(why).removeprefix(f'{self.folder}/')}; its result is not imported")
             return {}
         if not isinstance(read, dict):
-            self.notices.append(f"{where}: expected an object; its result is not taken over")
+            self.notices.append(f"{where}: expected an object; its result is not imported")
             return {}
         found: dict[str, Any] = {}
         for name, reader in (("status", _word), ("error", _word), ("speedup", _measured), ("latency_ms", _measured)):
             try:
                 found[name] = reader(read.get(name))
             except Wrong as why:
-                self.notices.append(f"{where}: {name}: {why}; it is not taken over")
+                self.notices.append(f"{where}: {name}: {why}; it is not imported")
         if found.get("status") == "SUCCESS" and not (found.get("speedup") and found.get("latency_ms")):
             del found["status"]
         return found
@@ -135,7 +135,7 @@ class Run:
             for place in (folder / named, folder / "examples" / named):
                 if named and place.is_file():
                     return place
-        raise Wrong(f"{self.folder / 'config.yaml'}: kernel.reference: there is no {named} here or above")
+        raise Wrong(f"{self.folder / 'config.yaml'}: kernel.reference: no file {named} here or in a folder above")
 
     def added_to(self, task: Imported) -> Imported:
         """Returns the task with the run's kernels and its past."""
@@ -167,7 +167,7 @@ class Run:
         try:
             text = text_of(one.kernel)
         except Wrong as why:
-            self.notices.append(f"{str(why).removeprefix(f'{self.folder}/')}; the kernel is not taken over")
+            self.notices.append(f"{str(why).removeprefix(f'{self.folder}/')}; the kernel is not imported")
             return "# evolve: pass: its kernel could not be read\n"
         return "\n".join(lines) + "\n" + text
 
@@ -197,7 +197,9 @@ class Run:
             read = json_of(path)
             return {str(one["id"]): [str(name) for name in one.get("history", [])] for one in read["lineages"]}
         except (Wrong, KeyError, TypeError, AttributeError, RecursionError) as error:
-            self.notices.append(f"lineages.json: not lineages of Glaucis: {one_line(str(error))}; none are taken over")
+            self.notices.append(
+                f"lineages.json: not lineages of Glaucis: {one_line(str(error))}; no lineage is imported"
+            )
             return {}
 
     def _selections(self, case: str) -> list[dict[str, Any]]:
@@ -269,7 +271,7 @@ def _measured(value: Any) -> float:
     except OverflowError:
         found = math.inf
     if not 0 <= found < _MOST_MEASURED:
-        raise Wrong(f"{one_line(str(value), 40)}: expected a number of at least 0, and finite")
+        raise Wrong(f"{one_line(str(value), 40)}: expected a finite number of at least 0")
     return found
 
 
@@ -278,5 +280,5 @@ def _rejection(one: Tried, case: str) -> dict[str, Any]:
     lines = str(one.result.get("error") or "").strip().splitlines()
     # The last line of a traceback, apart from JAX's own remark, says what went wrong.
     words = [line for line in lines if "Error" in line or "max_diff" in line]
-    reason = one_line((words or lines or ["nothing was said"])[-1].strip(), 300)
+    reason = one_line((words or lines or ["no reason given"])[-1].strip(), 300)
     return {"variant": one.id, "step": step, "case": case, "kind": kind, "reason": reason}

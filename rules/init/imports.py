@@ -43,7 +43,7 @@ _LEAST_INSIDE, _MOST_OUTSIDE = 0.75, 0.05
 def narrowed(found: Imported) -> Imported:
     """Returns the task with dtypes that a TPU's kernels take."""
     if any(one.dtype == "float16" for one in found.inputs):
-        found.notices.append("TPU kernels take no float16: its inputs are bfloat16 here")
+        found.notices.append("TPU kernels do not take float16: its inputs are bfloat16 here")
     inputs = tuple(replace(one, dtype={"float16": "bfloat16"}.get(one.dtype, one.dtype)) for one in found.inputs)
     return replace(found, inputs=inputs)
 
@@ -69,7 +69,7 @@ def contract_of(found: Imported, task: Task, notices: list[str]) -> dict[str, fl
             closed, packed = seed_programs(found.given.seed, task, found.entry, sizes)
             words |= outside.survey(closed.jaxpr)
         except outside.Refused as refused:
-            notices.append(f"the judge will refuse the seed: {refused}")
+            notices.append(f"the judge will reject the seed: {refused}")
             return {}
         except Exception:  # noqa: BLE001 - the report says later what was refused
             return {}
@@ -126,12 +126,12 @@ def _checked(report: dict[str, Any], texts: dict[str, str]) -> str:
         # JSON writes half a character as an escape, but no file can have it.
         json.dumps(report, ensure_ascii=False).encode()
     except ValueError as error:
-        raise Wrong(f"there is no report on it: {error}") from error
+        raise Wrong(f"no report can be written on it: {error}") from error
     for name, text in texts.items():
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise Wrong(f"{name or 'the pipeline'}: it would have half a character in it: {error}") from error
+            raise Wrong(f"{name or 'the pipeline'}: it has a text that is not valid Unicode: {error}") from error
     return said
 
 

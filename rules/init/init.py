@@ -47,26 +47,26 @@ def inputs_said(said: Sequence[str]) -> tuple[tuple[Tensor, ...], dict[str, int]
     for text in said:
         match = _INPUT.fullmatch(text)
         if match is None:
-            raise Wrong(f"--input '{text}': expected NAME=DTYPE[SIZES], as x=bfloat16[M=4096, K=1024]")
+            raise Wrong(f"--input '{text}': expected NAME=DTYPE[SIZES], such as x=bfloat16[M=4096, K=1024]")
         try:
             dtype = jax.numpy.dtype(match["dtype"]).name
         except TypeError as error:
             full = DTYPE_NAMES.get(match["dtype"])
             raise Wrong(
-                f"--input '{text}': '{match['dtype']}' is no dtype" + (f": say {full}" if full else "")
+                f"--input '{text}': '{match['dtype']}' is not a dtype" + (f": write {full}" if full else "")
             ) from error
         axes: list[str | int] = []
         for word in filter(None, (part.strip() for part in match["axes"].split(","))):
             axis = _AXIS.fullmatch(word)
             if axis is None:
-                raise Wrong(f"--input '{text}': '{word}' is no size, as 1024, M or M=1024 is")
+                raise Wrong(f"--input '{text}': '{word}' is not a size such as 1024, M or M=1024")
             if axis["size"] and sizes.setdefault(axis["name"], int(axis["size"])) != int(axis["size"]):
                 raise Wrong(f"--input '{text}': {axis['name']} is {sizes[axis['name']]} already")
             axes.append(int(axis["fixed"]) if axis["fixed"] else axis["name"])
         found.append(Tensor(match["name"], dtype, tuple(axes)))
     unknown = [axis for one in found for axis in one.axes if isinstance(axis, str) and axis not in sizes]
     if unknown:
-        raise Wrong(f"--input: no size is said for {unknown[0]}, as {unknown[0]}=1024")
+        raise Wrong(f"--input: no size is given for {unknown[0]}, such as {unknown[0]}=1024")
     return tuple(found), sizes
 
 
@@ -74,11 +74,13 @@ def inputs_given(module: Any, function: Callable[..., Any], entry: str) -> tuple
     """Returns the inputs that the user's file gives, with their sizes as numbers; and the arrays."""
     giver = next((getattr(module, name) for name in GIVERS if callable(getattr(module, name, None))), None)
     if giver is None:
-        raise Wrong(f"what are the inputs? say --input for each, or give the file a function {' or '.join(GIVERS[:2])}")
+        raise Wrong(
+            f"the inputs are unknown: give --input for each, or add to the file a function {' or '.join(GIVERS[:2])}"
+        )
     arrays = called(f"{giver.__name__}()", giver)
     names = list(inspect.signature(function).parameters)
     if isinstance(arrays, dict):
-        takes = f"and '{entry}' takes {', '.join(names)}"
+        takes = f"but '{entry}' takes {', '.join(names)}"
         if unknown := [name for name in arrays if name not in names]:
             raise Wrong(f"{giver.__name__}() gives '{unknown[0]}', {takes}")
         if missing := [name for name in names[: len(arrays)] if name not in arrays]:
@@ -86,7 +88,7 @@ def inputs_given(module: Any, function: Callable[..., Any], entry: str) -> tuple
         arrays = [arrays[name] for name in names[: len(arrays)]]
     arrays = arrays if isinstance(arrays, (list, tuple)) else [arrays]
     if len(arrays) > len(names):
-        raise Wrong(f"'{entry}' takes {len(names)} inputs, and {giver.__name__}() gives {len(arrays)}")
+        raise Wrong(f"'{entry}' takes {len(names)} inputs, but {giver.__name__}() gives {len(arrays)}")
     for name, one in zip(names, arrays, strict=False):
         if not hasattr(one, "shape") or not hasattr(one, "dtype"):
             raise Wrong(f"{giver.__name__}() gives {one!r:.40} for '{name}': expected an array, or its shape and dtype")
@@ -107,7 +109,7 @@ def task_of(module: Any, function: Callable[..., Any], entry: str, said: Sequenc
         inputs, values = inputs_given(module, function, entry)
     for one in inputs:
         if keyword.iskeyword(one.name) or one.name in ("sizes", "results", "values"):
-            raise Wrong(f"an input is called '{one.name}', which the kernel needs for itself")
+            raise Wrong(f"an input is called '{one.name}', a name that the kernel uses itself")
     if shapes_given(function, structs(inputs, sizes)) is None:
         called(f"'{entry}' does not take these inputs", jax.eval_shape, function, *structs(inputs, sizes))
     if sizes:
@@ -139,9 +141,7 @@ def main(argv: list[str]) -> int:
     try:
         place.check_free()
         if not path or not Path(path).is_file():
-            what = (
-                ":FUNCTION after the file" if Path(args.origin).is_file() else "FILE:FUNCTION of a file that is there"
-            )
+            what = ":FUNCTION after the file" if Path(args.origin).is_file() else "FILE:FUNCTION of an existing file"
             raise Wrong(f"--from {args.origin}: expected {what}")
         module, function = function_of(Path(path), entry)
         task = task_of(module, function, entry, args.input, notices)

@@ -31,7 +31,7 @@ _PRODUCTS = ("matmul", "gemm")
 _ELSEWHERE = {
     "target_gpu": "a pipeline's target is a TPU",
     "reference_kernel": "it is CUDA; the reference is written from op_name",
-    "baseline_perf_us": "a baseline is timed here, and not said",
+    "baseline_perf_us": "baselines are timed here, not given",
     "target_perf_us": "a time of another device; evolve run --until 'speedup>=1.3' stops at a gain",
     "target_metric_value": "a time of another device; evolve run --until 'speedup>=1.3' stops at a gain",
 }
@@ -54,8 +54,8 @@ def read(path: Path, config: dict[str, Any]) -> Imported:
         raise Wrong(f"{path}: not a spec of Kerlever: it has no op_name")
     dtype = DTYPE_NAMES.get(str(config.get("dtype", "float32")).lower())
     if dtype is None:
-        raise Wrong(f"{path}: dtype: '{config['dtype']}' has no meaning here; there are {', '.join(DTYPE_NAMES)}")
-    notices = [f"'{key}' is not taken over: {why}" for key, why in _ELSEWHERE.items() if key in config]
+        raise Wrong(f"{path}: dtype: '{config['dtype']}' is not supported here; supported: {', '.join(DTYPE_NAMES)}")
+    notices = [f"'{key}' is not imported: {why}" for key, why in _ELSEWHERE.items() if key in config]
     shapes = _shapes(path, config, notices)
     inputs, form, extents = _operation(path, name, len(shapes[0][1]), dtype)
     odd = [dims for _, dims, _ in shapes if len(dims) != len(extents)]
@@ -79,19 +79,19 @@ def _shapes(path: Path, config: dict[str, Any], notices: list[str]) -> list[tupl
     """Returns the name, the sizes and the weight of each case."""
     objective = config.get("objective") or {}
     if objective.get("aggregation", "weighted_mean") != "weighted_mean":
-        notices.append(f"objective.aggregation: {objective['aggregation']} is not taken over: cases have weights")
+        notices.append(f"objective.aggregation: {objective['aggregation']} is not imported: cases have weights")
     if float(objective.get("regression_guard_pct") or 0) > 0:
-        notices.append("objective.regression_guard_pct is not taken over: see select.policy: pareto")
+        notices.append("objective.regression_guard_pct is not imported: see select.policy: pareto")
     found = []
     for at, one in enumerate(config.get("shape_cases") or config.get("shapes") or []):
         case = one if isinstance(one, dict) else {"dims": one}
         dims = case.get("dims")
         if not isinstance(dims, list) or not dims or not all(isinstance(size, int) and size > 0 for size in dims):
-            raise Wrong(f"{path}: shapes: {dims} is no list of sizes")
+            raise Wrong(f"{path}: shapes: {dims} is not a list of sizes")
         label = re.sub(r"\W+", "_", str(case.get("shape_id") or f"shape{at}"))
         found.append((label, dims, number(f"{path}: weight", case.get("weight", 1))))
     if not found:
-        raise Wrong(f"{path}: there are no shape_cases and no shapes")
+        raise Wrong(f"{path}: it has neither shape_cases nor shapes")
     return found
 
 
@@ -100,7 +100,7 @@ def _operation(path: Path, name: str, sizes: int, dtype: str) -> tuple[tuple[Ten
     words = name.split("_")
     if any(word in _PRODUCTS for word in words):
         if sizes != 3:
-            raise Wrong(f"{path}: a product of matrices has the sizes [M, N, K], and {sizes} are given")
+            raise Wrong(f"{path}: a product of matrices has the sizes [M, N, K], but {sizes} are given")
         form = "jnp.dot(x, y, preferred_element_type=jnp.float32).astype(x.dtype)"
         return (Tensor("x", dtype, ("M", "K")), Tensor("y", dtype, ("K", "N"))), form, ["M", "N", "K"]
     extents = [f"D{at}" for at in range(sizes)]
@@ -109,7 +109,7 @@ def _operation(path: Path, name: str, sizes: int, dtype: str) -> tuple[tuple[Ten
             if word in known:
                 return tuple(Tensor(one, dtype, tuple(extents)) for one in names), known[word], extents
     known_names = ", ".join([*_PRODUCTS, *_ONE, *_TWO])
-    raise Wrong(f"{path}: op_name: '{name}' is none of {known_names}: write it as a function, and use evolve init")
+    raise Wrong(f"{path}: op_name: '{name}' is not one of {known_names}: write it as a function, and use evolve init")
 
 
 def _tolerance(config: dict[str, Any]) -> Tolerance:

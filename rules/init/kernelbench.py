@@ -110,7 +110,7 @@ class Translated:
         try:
             text = "\n\n\n".join([*helpers_of(text), text])
         except SyntaxError as error:
-            raise Wrong(f"{path}: what it computes has no form in JAX here: write its reference.py") from error
+            raise Wrong(f"{path}: what it computes cannot be translated to JAX: write its reference.py") from error
         imports = imports_of(text)
         text = "\n\n\n".join(["\n".join(imports), text] if imports else [text])
         text = f'"""What {path.name} of KernelBench computes, in JAX."""\n\n{text}'
@@ -146,11 +146,11 @@ def _arguments(problem: Problem, forward: ast.FunctionDef) -> list[str]:
     """Returns the names of forward's inputs."""
     names = [one.arg for one in forward.args.args[1:]]
     if len(problem.given) > len(names):
-        raise Wrong(f"{problem.path}: forward takes {len(names)} inputs, and get_inputs gives {len(problem.given)}")
+        raise Wrong(f"{problem.path}: forward takes {len(names)} inputs, but get_inputs gives {len(problem.given)}")
     for name in names:
         if keyword.iskeyword(name) or name in _TAKEN or is_helper(name):
             where = f"{problem.path}:{forward.lineno}"
-            raise Wrong(f"{where}: an input is called '{name}', which the kernel needs for itself")
+            raise Wrong(f"{where}: an input is called '{name}', a name that the kernel uses itself")
     return names
 
 
@@ -175,7 +175,7 @@ def _numbers(
     for name, default in zip(names[len(names) - len(defaults) :], defaults, strict=True):
         if name not in given:
             if not isinstance(default, (*LITERALS, tuple)):
-                raise Wrong(f"{path}: '{name}' of forward is a {type(default).__name__}: get_inputs is to give it")
+                raise Wrong(f"{path}: '{name}' of forward is a {type(default).__name__}: get_inputs must give it")
             found[name] = int(default) if isinstance(default, Size) else default
     for name in names[1:]:
         value = given.get(name)
@@ -192,11 +192,11 @@ def _notices(samples: dict[str, Sample], weights: list[str]) -> list[str]:
     found = []
     for name, one in samples.items():
         for trait in sorted(one.traits):
-            found.append(f"'{name}' is {trait} there, and is drawn here without that")
+            found.append(f"'{name}' is {trait} there, but is drawn without that here")
         if one.dtype in NARROWED:
             found.append(f"'{name}' is {one.dtype} there, and {NARROWED[one.dtype]} here")
     if weights:
-        found.append(f"weights are inputs here, and are drawn anew each time: {', '.join(weights)}")
+        found.append(f"weights are inputs here, and are drawn again each time: {', '.join(weights)}")
     return found
 
 
@@ -296,7 +296,7 @@ def _without_ranges(
     leaves = jax.tree.leaves(jax.jit(function)(*drawn(task, small)))
     if not all(bool(jax.numpy.isfinite(leaf).all()) for leaf in leaves):
         return inputs
-    notices.append(f"drawn from normal numbers, and not between two as there: {', '.join(ranged)}")
+    notices.append(f"drawn from a normal distribution, not from a range as there: {', '.join(ranged)}")
     return free
 
 

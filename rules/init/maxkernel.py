@@ -33,7 +33,7 @@ def read(path: Path, config: dict[str, Any]) -> Imported:
         raise Wrong(f"{path}: not a task of MaxKernel: it has no input_gen_code")
     reference = folder / "reference.py"
     if not reference.is_file():
-        raise Wrong(f"{path}: there is no {reference}")
+        raise Wrong(f"{path}: no file {reference}")
     module = executed(_KNOWN + textwrap.dedent(code), path)
     pairs = _pairs(path, getattr(module, "get_inputs", None))
     notices: list[str] = []
@@ -41,7 +41,7 @@ def read(path: Path, config: dict[str, Any]) -> Imported:
     dynamic, static = fitting[0]
     function = getattr(executed(reference.read_text(), reference), _ENTRY, None)
     if not callable(function):
-        raise Wrong(f"{reference}: there is no function {_ENTRY}")
+        raise Wrong(f"{reference}: no function {_ENTRY}")
     name = re.sub(r"\W+", "_", str(config.get("task_id") or folder.name)).strip("_").lower()
     name = re.sub(r"^\d+\w?_", "", name)
     names = list(inspect.signature(function).parameters)[: len(dynamic)]
@@ -49,10 +49,12 @@ def read(path: Path, config: dict[str, Any]) -> Imported:
     function = getattr(executed(text, reference), name)
     inputs, sizes, cases = _dimensions(function, names, [dynamic for dynamic, _ in fitting])
     if len(cases) < len(pairs):
-        notices.append(f"{len(pairs) - len(cases)} of {len(pairs)} inputs are no other sizes of the first: left out")
+        notices.append(
+            f"{len(pairs) - len(cases)} of {len(pairs)} inputs are left out: more than sizes differ from the first"
+        )
     rtol, atol = (min(_listed(config, key)) for key in ("rtol", "atol"))
     if (folder / "optimized.py").is_file():
-        notices.append("optimized.py is not taken over: evolve propose has it judged as all others are")
+        notices.append("optimized.py is not imported: evolve propose judges it like any other")
     given = Given(cases=cases, tolerance=Tolerance(rtol, atol), reference=text, written_by="evolve import maxkernel")
     summary = " ".join(str(config.get("description") or name).split())
     return Imported(name, name, str(path), function, inputs, sizes, given, summary=summary, notices=notices)
@@ -65,11 +67,11 @@ def _pairs(path: Path, giver: Callable[[], Any] | None) -> list[tuple[list[Any],
     given = called(f"{path}: get_inputs()", giver)
     pairs = given if isinstance(given, list) else [given]
     if not pairs or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
-        raise Wrong(f"{path}: get_inputs() gives no pair of dynamic and static arguments")
+        raise Wrong(f"{path}: get_inputs() must give pairs of dynamic and static arguments")
     found = [(list(dynamic), list(static)) for dynamic, static in pairs]
     for dynamic, _ in found:
         if not all(hasattr(one, "shape") and hasattr(one, "dtype") for one in dynamic):
-            raise Wrong(f"{path}: get_inputs(): a dynamic argument is no array")
+            raise Wrong(f"{path}: get_inputs(): a dynamic argument is not an array")
     return found
 
 

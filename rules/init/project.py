@@ -41,7 +41,7 @@ class Place:
         """Raises Wrong where something would be overwritten."""
         for path in (self.folder, self.pipeline):
             if path.exists():
-                raise Wrong(f"{path} is there already")
+                raise Wrong(f"{path} exists already")
 
     def write(self, files: dict[str, str]) -> None:
         """Writes files by their names in the folder, and the pipeline by the name ""."""

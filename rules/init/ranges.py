@@ -47,8 +47,8 @@ def with_ranges(
         said = _up_to(length, sizes, one.name, notices) if length else range_of(value, sizes)
         if not said:
             notices.append(
-                f"which values may '{one.name}' have? Nothing says it, so they are drawn from [{UNKNOWN}]: "
-                f"its range in spec.yaml is yours to correct"
+                f"the values of '{one.name}' are unknown, so they are drawn from [{UNKNOWN}]: "
+                "correct its range in spec.yaml"
             )
         found.append(replace(one, range=said or UNKNOWN))
     return tuple(found)
@@ -63,7 +63,7 @@ def _up_to(axis: _Axis, sizes: dict[str, int], of: str, notices: list[str]) -> s
     named = [name for name, size in sizes.items() if size == length]
     if len(named) > 1:
         notices.append(
-            f"'{of}' counts places on an axis that {' or '.join(named)} may be: its range in spec.yaml says {named[0]}"
+            f"'{of}' indexes an axis that {' or '.join(named)} may be: its range in spec.yaml says {named[0]}"
         )
     return f"0, {named[0]} - {taken}" if named else f"0, {length - taken}"
 

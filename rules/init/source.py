@@ -118,9 +118,9 @@ def json_of(path: Path) -> Any:
     try:
         return json.loads(text)
     except RecursionError as error:
-        raise Wrong(f"{one_line(str(path))}: no JSON: it is nested too deeply") from error
+        raise Wrong(f"{one_line(str(path))}: not JSON: it is nested too deeply") from error
     except ValueError as error:
-        raise Wrong(f"{one_line(str(path))}: no JSON: {one_line(str(error))}") from error
+        raise Wrong(f"{one_line(str(path))}: not JSON: {one_line(str(error))}") from error
 
 
 def called(where: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -136,7 +136,7 @@ def number(where: str, value: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError) as error:
-        raise Wrong(f"{where}: {value!r} is no number") from error
+        raise Wrong(f"{where}: {value!r} is not a number") from error
 
 
 def executed(text: str, path: Path) -> ModuleType:
@@ -167,12 +167,12 @@ def function_of(path: Path, name: str) -> tuple[ModuleType, Callable[..., Any]]:
             raise Wrong(f"{path}: {error}") from error
         # The text of the file is run elsewhere, without its neighbours.
         raise Wrong(
-            f"{path}: it imports {error.name}, which lies beside it: a kernel's files have to stand alone"
+            f"{path}: it imports {error.name}, a file next to it: the file has to work without its neighbours"
         ) from error
     except Exception as error:
         raise Wrong(f"{path}: {type(error).__name__}: {error}") from error
     function = getattr(module, name, None)
     if not callable(function):
         known = [one for one, value in vars(module).items() if inspect.isfunction(value) and not one.startswith("_")]
-        raise Wrong(f"{path}: there is no function '{name}'; there are {', '.join(known) or 'none'}")
+        raise Wrong(f"{path}: no function '{name}'; its functions: {', '.join(known) or 'none'}")
     return module, function

@@ -67,9 +67,9 @@ def _object(path: Path, text: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise Wrong(f"{path}: '{one_line(text, 60)}' is no JSON") from error
+        raise Wrong(f"{path}: '{one_line(text, 60)}' is not JSON") from error
     if not isinstance(found, dict):
-        raise Wrong(f"{path}: '{one_line(text, 60)}' is no object")
+        raise Wrong(f"{path}: '{one_line(text, 60)}' is not an object")
     return found
 
 
@@ -140,7 +140,7 @@ def _flat(module: Module, table: ast.Dict, before: tuple[Any, ...]) -> Iterator[
     """Yields each value, with the keys of all dictionaries around it."""
     for key, value in zip(table.keys, table.values, strict=True):
         if key is None:
-            raise module.wrong(value, "a dictionary that is taken in from elsewhere is not read")
+            raise module.wrong(value, "a dictionary that is merged in with '**' is not read")
         path = (*before, module.value(key))
         if isinstance(value, ast.Dict):
             yield from _flat(module, value, path)
@@ -189,7 +189,9 @@ def _row(
     if isinstance(value, tuple):
         # A class may have defaults for the last fields.
         if len(value) > len(values) or (len(value) < len(values) and not is_of_class):
-            raise module.wrong(node, f"{len(value)} block sizes, and {len(values)} names of them: say '# value:' above")
+            raise module.wrong(
+                node, f"{len(value)} block sizes, but {len(values)} names: write '# value:' above the table"
+            )
         value = dict(zip(values, value, strict=False))
     if not isinstance(value, dict):
         raise module.wrong(node, "expected block sizes: a tuple, or a call with fields")
@@ -207,7 +209,7 @@ def _parts(module: Module, node: ast.expr, path: tuple[Any, ...], names: list[st
             own = names[place:] if len(names) == len(part) + place else names
             if len(own) != len(part):
                 raise module.wrong(
-                    node, f"a key has {len(part)} parts, and {len(own)} names: say '# key:' above the table"
+                    node, f"a key has {len(part)} parts, but {len(own)} names: write '# key:' above the table"
                 )
             yield from zip(own, part, strict=True)
         else:

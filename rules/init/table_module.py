@@ -66,19 +66,19 @@ class Module:
             called = ast.unparse(node.func)
             names = self._fields.get(called, [])
             if len(node.args) > len(names):
-                raise self.wrong(node, f"the fields of {called} are not known here: name them")
+                raise self.wrong(node, f"the fields of {called} are unknown: name them")
             fields = {name: one.value for name, one in self._defaults.get(called, {}).items()}
             fields |= {name: self.value(one) for name, one in zip(names, node.args, strict=False)}
             return fields | {str(one.arg): self.value(one.value) for one in node.keywords}
         try:
             return ast.literal_eval(node)
         except (ValueError, TypeError) as error:
-            raise self.wrong(node, f"'{one_line(ast.unparse(node))}' is no literal") from error
+            raise self.wrong(node, f"'{one_line(ast.unparse(node))}' is not a literal") from error
 
     def _value_of(self, node: ast.Name) -> Any:
         """Returns the literal that a name stands for; found once, however often it is named."""
         if node.id in self._asked:
-            raise self.wrong(node, f"'{node.id}' stands for itself")
+            raise self.wrong(node, f"'{node.id}' is defined by itself")
         if node.id not in self._known:
             self._asked.add(node.id)
             self._known[node.id] = self.value(self._assigned[node.id])
@@ -98,7 +98,7 @@ class Module:
         if not isinstance(found, str):
             return ""
         if not found.isprintable():
-            raise self.wrong(node, f"'{one_line(found)}' is no device's name")
+            raise self.wrong(node, f"'{one_line(found)}' is not a device's name")
         return found
 
     def wrong(self, node: ast.AST, what: str) -> Wrong:

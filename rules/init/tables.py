@@ -50,7 +50,7 @@ def _range(module: Module, node: ast.expr, fields: dict[str, Any], letter: str) 
     """Returns the bounds of a bucket's dimension."""
     least, most = (fields.get(f"{letter}_{end}") for end in ("min", "max"))
     if type(least) is not int or type(most) is not int or not 0 <= least <= most < 2**63:
-        raise module.wrong(node, f"'{one_line(letter)}' has no bounds: expected whole numbers, the lesser first")
+        raise module.wrong(node, f"'{one_line(letter)}' has no bounds: expected whole numbers, the smaller first")
     return least, most
 
 
@@ -59,7 +59,7 @@ def _rows_of(module: Module) -> list[Row]:
     table = module.first(lambda name, value: name.upper().startswith("TUNED") and isinstance(value, ast.Dict))
     buckets = module.first(lambda name, value: "BUCKET" in name and isinstance(value, (ast.List, ast.Tuple)))
     if not isinstance(table, ast.Dict):
-        raise Wrong(f"{path}: there is no dictionary TUNED_…")
+        raise Wrong(f"{path}: no dictionary TUNED_…")
     if not isinstance(buckets, (ast.List, ast.Tuple)):
         return module_rows(module, table)
     ranges: dict[str, dict[str, tuple[int, int]]] = {}
@@ -77,11 +77,11 @@ def _rows_of(module: Module) -> list[Row]:
             pair = module.value(key) if key is not None else None
             if not _is_pair(pair) or pair[1] not in ranges:
                 shown = one_line(ast.unparse(key)) if key is not None else "None"
-                raise module.wrong(entries, f"{shown} is no pair of a dtype and a known bucket")
+                raise module.wrong(entries, f"{shown} is not a pair of a dtype and a known bucket")
             fields = module.fields(sizes)
             odd = [name for name, size in fields.items() if type(size) is not int]
             if odd:
-                raise module.wrong(sizes, f"'{one_line(odd[0])}' is no whole number")
+                raise module.wrong(sizes, f"'{one_line(odd[0])}' is not a whole number")
             found.append(Row(module.device(device), pair[0], ranges[pair[1]], fields))
     return found
 
@@ -134,8 +134,8 @@ class Kernel:
         ]
         allowed, sizes = dict(self.parameters.values()), self.block_sizes(row)
         odd = [f"{name}={size}" for name, size in sizes.items() if size not in allowed[name]]
-        found += [f"{one} is none of the spec's values" for one in odd]
-        return found or ([] if sizes else ["no field of theirs is a parameter"])
+        found += [f"{one} is not one of the spec's values" for one in odd]
+        return found or ([] if sizes else ["none of their fields is a parameter"])
 
     def bucket(self, row: Row) -> dict[str, int]:
         """Returns the bucket of the middle of the row's ranges."""
@@ -207,7 +207,7 @@ def main(argv: list[str]) -> int:
         evidence = hashlib.sha256(path.read_bytes()).hexdigest()[:32]
         entries = entries_of(rows, Kernel.of(spec), evidence, notices)
         if not entries:
-            raise Wrong(f"{path}: no entry has a meaning for '{args.kernel}': {'; '.join(notices)}")
+            raise Wrong(f"{path}: no entry applies to '{args.kernel}': {'; '.join(notices)}")
     except Wrong as why:
         print(f"tables: {one_line(str(why), 1000)}", file=sys.stderr)
         return 2

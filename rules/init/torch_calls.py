@@ -45,7 +45,7 @@ def _constant(node: ast.expr, name: str) -> Any:
     try:
         return ast.literal_eval(node)
     except ValueError as error:
-        raise Refused(f"where '{name}' is no number or text") from error
+        raise Refused(f"where '{name}' is not a number or a text") from error
 
 
 class _Put(ast.NodeTransformer):

@@ -70,7 +70,7 @@ class Sample:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name not in _METHODS:
-            raise AttributeError(f"a tensor's {name} is not known here")
+            raise AttributeError(f"a tensor's {name} is not supported here")
         return lambda *args, **kwargs: _METHODS[name](self, *args, **kwargs)
 
     def with_(self, other: Any, function: Callable[[float, float], float], text: str) -> Sample:
@@ -79,7 +79,7 @@ class Sample:
             other = Sample((), "float32" if isinstance(other, float) else "int64", other, other, recipe=_text(other))
         traits = self.traits | other.traits
         if self.draws & other.draws:
-            traits |= {"made of one draw twice, as a symmetric matrix is"}
+            traits |= {"made from one draw twice, like a symmetric matrix"}
         shape: Any = self.shape if not other.shape else np.broadcast_shapes(self.shape, other.shape)
         dtype = self.dtype if self.dtype in _FLOATS or other.dtype not in _FLOATS else other.dtype
         ends = [
@@ -97,7 +97,7 @@ class Sample:
     def compared(self, other: Any, text: str) -> Sample:
         """Returns the result of a comparison of two arrays."""
         made = self.with_(other, operator.sub, text)
-        return replace(made, dtype="bool", low=0, high=1, traits=made.traits | {"what a comparison gives"})
+        return replace(made, dtype="bool", low=0, high=1, traits=made.traits | {"the result of a comparison"})
 
     def __add__(self, other: Any) -> Sample:
         return self.with_(other, operator.add, "({} + {})")
@@ -147,7 +147,7 @@ class Sample:
         return self.changed(f"(~{self.recipe})")
 
     def __bool__(self) -> bool:
-        raise NotImplementedError("whether an array holds is not known before it is there")
+        raise NotImplementedError("an array's truth value is not known before it is computed")
 
     __hash__ = object.__hash__
 
@@ -231,7 +231,9 @@ class Module:
 
     def eval(self) -> Module:
         """Raises NotImplementedError: evaluation needs the kept statistics of batches, which are not known."""
-        raise NotImplementedError("a model in evaluation (`eval()`) has no form here: batches' statistics are not kept")
+        raise NotImplementedError(
+            "a model in evaluation mode (`eval()`) is not supported: batch statistics are not kept"
+        )
 
 
 class Group(Module):
@@ -344,7 +346,7 @@ class Unknown:
     __ror__ = __or__
 
     def __call__(self, *_: Any, **__: Any) -> Any:  # noqa: D102
-        raise NotImplementedError(f"'{self.name}' is not known here")
+        raise NotImplementedError(f"'{self.name}' is not supported here")
 
 
 _NUMBERS = itertools.count()
@@ -384,7 +386,7 @@ def _given(value: Any) -> Sample:
     array = np.asarray(value)
     dtype = {"f": "float32", "b": "bool"}.get(array.dtype.kind, "int64")
     low, high = (array.min().item(), array.max().item()) if array.size else (None, None)
-    traits = frozenset[str]() if array.ndim == 0 else frozenset({"what the file says"})
+    traits = frozenset[str]() if array.ndim == 0 else frozenset({"a constant of the file"})
     text = f"jnp.asarray({np.array2string(array, separator=', ', threshold=sys.maxsize, floatmode='unique')})"
     text = text.replace("inf", "jnp.inf").replace("nan", "jnp.nan")
     return Sample(array.shape, dtype, low, high, traits, recipe=" ".join(text.split()))
@@ -399,7 +401,12 @@ _DRAWERS: dict[str, Callable[..., Sample]] = {
     "empty": lambda *size: Sample(_shape(size)),
     "full": lambda size, value: _constant(value, size),
     "arange": lambda count: Sample(
-        (count,), "int64", 0, count - 1, frozenset({"one number after another"}), recipe=f"jnp.arange({int(count)})"
+        (count,),
+        "int64",
+        0,
+        count - 1,
+        frozenset({"a sequence of consecutive numbers"}),
+        recipe=f"jnp.arange({int(count)})",
     ),
     "tensor": _given,
     "randperm": lambda count: Sample((count,), "int64", 0, count - 1, frozenset({"a permutation"})),
@@ -467,7 +474,7 @@ def _clamped(x: Sample, min: float | None = None, max: float | None = None) -> S
 _METHODS: dict[str, Callable[..., Any]] = {
     "triu": _triangular("triu", "upper triangular"),
     "tril": _triangular("tril", "lower triangular"),
-    "softmax": _within(0, 1, "of rows that sum to one"),
+    "softmax": _within(0, 1, "made of rows that sum to one"),
     "sigmoid": _within(0, 1),
     "tanh": _within(-1, 1),
     "clamp": _clamped,

@@ -94,7 +94,7 @@ class Translator(ast.NodeTransformer):
         return found
 
     def _refuse(self, node: ast.AST, what: str) -> NoReturn:
-        raise Wrong(f"{self.file.path}:{getattr(node, 'lineno', 0)}: {what} has no form in JAX here: {_ADVICE}")
+        raise Wrong(f"{self.file.path}:{getattr(node, 'lineno', 0)}: {what} cannot be translated to JAX: {_ADVICE}")
 
     def _narrowed(self, name: str) -> None:
         self.file.notices.append(f"forward's {name} is {NARROWED[name]} here")
@@ -559,7 +559,7 @@ def _targets(node: ast.AST) -> list[str]:
 
 
 def _number_of(node: ast.expr) -> Any:
-    """Returns a number that is written out; None: it is none."""
+    """Returns a number that is written out; None: it is not a number."""
     try:
         value = ast.literal_eval(node)
     except ValueError:

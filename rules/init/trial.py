@@ -27,11 +27,11 @@ _COMPILER_SECONDS = 120
 _PACKAGES = Path(__file__).resolve().parents[1]
 
 _SMALLER = (
-    "in kernel.py, walk {axes} in blocks as the grid's last axis, and keep what adds up in scratch memory: an "
+    "in kernel.py, walk {axes} in blocks as the grid's last axis, and keep partial results in scratch memory: an "
     "accumulator for a sum or a product, a running maximum and a running sum for a softmax or a logsumexp"
 )
-_OTHER = "write kernel.py's block in other operations: rules/prompts/system.md has a table of what stands in for what"
-_VALUES = "kernel.py is to compute what reference.py does: compare them on small inputs"
+_OTHER = "write kernel.py's block in other operations: rules/prompts/system.md has a table of replacements"
+_VALUES = "kernel.py must compute what reference.py does: compare them on small inputs"
 
 
 class Refusal(NamedTuple):
@@ -59,7 +59,7 @@ def refusal_of(
     function: Callable[..., Any] | None = None,
     cut: Cut | None = None,
 ) -> Refusal | None:
-    """Returns the reason against a seed at the task's own sizes, then at `small` ones; None: there is none.
+    """Returns the reason against a seed at the task's own sizes, then at `small` ones; None: there is no reason.
 
     `function`: what the seed's values at small sizes are compared with. `cut`: how the seed was cut here; None: its
     author cut it, in a way that is not known.
@@ -93,7 +93,7 @@ def _said_by_compiler(exported: bytes) -> tuple[str, str]:
         command = [sys.executable, str(_PACKAGES), "steps.compile", *flags]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            return "fault", verdict.one_line(f"the compiler could not be asked: {done.stderr}")
+            return "fault", verdict.one_line(f"the compiler could not be run: {done.stderr}")
         report = verdict.read_json(str(files["out"]))
     return ("", "") if report["verdict"] == "ok" else (report["kind"], f"{report['kind']}: {report['reason']}")
 
@@ -111,4 +111,4 @@ def _wrong_values(closed: jax.core.ClosedJaxpr, task: Task, sizes: dict[str, int
     if are_alike(got, wanted):
         return ""
     said = ", ".join(f"{name} = {size}" for name, size in sizes.items())
-    return f"its values are not the function's at {said}"
+    return f"its values differ from the function's at {said}"

@@ -92,7 +92,7 @@ class Watch:
         if match := _ACCESS.search(text):
             whose = memory_of(equation, names)
             number = int(match["buffer"]) - FIRST
-            memory = whose[number] if number < len(whose) else "memory that it has asked for"
+            memory = whose[number] if number < len(whose) else "memory that it allocated"
             what = f"a kernel {_VERBS[match['how']]} {memory} at {places(match['where'])}"
             return Beyond(f"{what}, beyond its shape [{_comma(match['shape'])}]{self._step(int(match['core']))}")
         if match := _BLOCK.search(text):

@@ -233,9 +233,9 @@ class Blocks:
             step = int(fetched[of_read[np.argmax(late)]])
             raise Overlap(
                 f"step {self.points[step].tolist()} of the grid reads what an earlier step has written to {called}, "
-                "with which it shares its memory: the block may have been fetched before. It is sure not to be where "
-                f"no axis is parallel, {called} has gone on to {_buffers(written)} other blocks, and after that "
-                f"the input to {_buffers(read)}; or read it by copies"
+                "with which it shares its memory: the block may have been fetched before. This is safe only where "
+                f"no axis is parallel, {called} has moved on by {_buffers(written)} blocks, and then "
+                f"the input by {_buffers(read)}; or read it by copies"
             )
 
     def touching(self, block: Any, region: Region) -> Array:

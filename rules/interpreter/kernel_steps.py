@@ -117,7 +117,7 @@ class SomeSteps:
     def needs(self, equation: Any, regions: list[Region | None], value: Callable[[Any], Any]) -> list[Region | None]:
         """Returns the blocks of the operands that the steps read; an operand that is not read in blocks is whole."""
         if _uses_what_it_replaces(equation.params["jaxpr"]):
-            raise NotImplementedError("a kernel uses what one of its stores replaces")
+            raise NotImplementedError("a kernel uses a value that one of its stores replaces")
         mapping = equation.params["grid_mapping"]
         dynamic, scalars = mapping.num_dynamic_grid_bounds, mapping.num_index_operands
         given = [np.asarray(value(atom)) for atom in equation.invars[: dynamic + scalars]]

@@ -84,7 +84,7 @@ class Watch:
                 check(this, device, core_index, clock, key, where, **more)
                 if this.races_found and not self.found:
                     memory = bounds.memory_of(equation, self._names)
-                    whose = memory[number] if 0 <= number < len(memory) else "memory that it has asked for"
+                    whose = memory[number] if 0 <= number < len(memory) else "memory that it allocated"
                     self.found = whose + (f" at {bounds.places(str(where))}" if where else "")
 
             return told

@@ -53,7 +53,7 @@ _ELEMENT_TYPES = {
 
 
 # The advice for a case that is only timed, and takes a way that no checked case takes.
-_SHOWN_BY = "tag it 'check', or add a checked case whose sizes take the same way through the code"
+_SHOWN_BY = "tag it 'check', or add a checked case whose sizes take the same path through the code"
 
 # Narrower whole numbers than this stand for numbers that were rounded.
 _LEAST_WHOLE_BITS = 32
@@ -252,7 +252,7 @@ def _check_coverage(traced: Traced, signature: dict[str, Any]) -> None:
     timed = skeleton.Skeleton(traced.jaxpr)
     unseen = skeleton.uncovered(timed, skeletons, signature, [one.signature for one in checked])
     if unseen:
-        raise Breach(f"this case is only timed, and {unseen}; {_SHOWN_BY}")
+        raise Breach(f"this case is only timed, but {unseen}; {_SHOWN_BY}")
 
 
 def check(

@@ -201,7 +201,7 @@ def _look(
     if header["race"] in (races.LEFT, races.PASSED_ON):
         raise Refusal("race", header["race"])
     if header["race"]:
-        raise Refusal("race", f"two accesses of {header['race']}, at least one of them a write, have no order")
+        raise Refusal("race", f"two accesses to {header['race']}, at least one of them a write, are not ordered")
     for drawn in look.sets[: header["runs"]]:
         arrays, content = comparison.arrays_of(content, signature["outputs"])
         for i, (got, declared) in enumerate(zip(arrays, signature["outputs"], strict=True)):
@@ -212,7 +212,7 @@ def _look(
                 comparison.check_elements(output, tolerance)
             except Refusal as refusal:
                 memory = "holds any number" if look.is_filled else "is not a number"
-                why = f"where memory that nobody wrote {memory}, and parallel dimensions have no order"
+                why = f"where memory that nobody wrote {memory}, and parallel dimensions are not ordered"
                 raise Refusal(refusal.kind, f"{refusal}, {why}", **refusal.evidence) from refusal
     return header
 

@@ -86,7 +86,7 @@ def check(jaxpr: core.Jaxpr, allowed: Iterable[str], narrowest: int) -> None:
     missing = sorted(set(found) - set(allowed))
     if missing:
         raise Refused(
-            f"'{found[missing[0]]}' stands outside of the kernels; "
+            f"'{found[missing[0]]}' is outside the kernels; "
             f"a spec can allow it: contract: {{ outside: [{', '.join(sorted({*allowed, *missing}))}] }}"
         )
 
@@ -144,7 +144,7 @@ class _Walk:
         name = equation.primitive.name
         word = _WORD_OF.get(name)
         if word is None and name not in _FREE:
-            raise Refused(f"'{name}' may not stand outside of kernels")
+            raise Refused(f"'{name}' may not be outside the kernels")
         if name in _FIRST_INDEX and not any(fact.varies for fact in operands[_FIRST_INDEX[name] :]):
             word = None
         if word is not None:

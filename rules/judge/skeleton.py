@@ -96,7 +96,7 @@ class Skeleton:
         return ["literal", self._aval(atom[2])]
 
     def _literal(self, atom: Any) -> str:
-        """Returns the floating-point number that an operand is; empty: it is none."""
+        """Returns the floating-point number that an operand is; empty: it is not a number."""
         if isinstance(atom, int) or not isinstance(atom[1], list):
             return ""
         tag, *rest = atom[1]
@@ -188,7 +188,7 @@ def _difference(operation: str, known: Iterable[str]) -> str:
         return f"{here} has operands of other number, dtypes, ranks or origins than in every checked case"
     if results:
         return f"{here} has other results than in every checked case"
-    return f"{here} stands in another loop or branch than in every checked case"
+    return f"{here} is in another loop or branch than in every checked case"
 
 
 def _place(where: str) -> str:

@@ -231,7 +231,7 @@ def values_of(
         why = f"its values cannot be computed here: the program {ending.reason(limits)}"
         return verdict.not_done(
             f"{why}; make the bench case smaller, raise limits: {{ values: SECONDS }} in the pipeline, "
-            "or excuse the step by contract: { excused: [values] } in the spec"
+            "or excuse the step with contract: { excused: [values] } in the spec"
         )
     if ending.how != "answered":
         return verdict.of_ending(ending, limits)

@@ -191,7 +191,7 @@ def by_formula(text: str, shape: tuple[int, ...], value: Callable[[str], Any]) -
                 return _OPERATORS[type(op)](of(operand))
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
                 return _FUNCTIONS[name](*map(of, args))
-        raise Unsound(f"'{ast.unparse(node)}' is no part of a formula")
+        raise Unsound(f"'{ast.unparse(node)}' is not allowed in a formula")
 
     try:
         found = np.asarray(of(ast.parse(text.strip(), mode="eval").body))
@@ -200,5 +200,5 @@ def by_formula(text: str, shape: tuple[int, ...], value: Callable[[str], Any]) -
     except (KeyError, SyntaxError, TypeError, ValueError, IndexError, ZeroDivisionError) as error:
         raise Unsound(f"it has no value: {type(error).__name__}: {error}") from error
     if found.shape != shape:
-        raise Unsound(f"its values are {list(found.shape)}, not {list(shape)}")
+        raise Unsound(f"its values have the shape {list(found.shape)}, not {list(shape)}")
     return found

@@ -68,7 +68,7 @@ class Ending:
             return f"wrote more than {limits.answer_bytes // 2**20} MiB of results"
         if self.how == "exited":
             return f"ended the process itself, with exit code {self.code}"
-        return f"was ended by {signal.Signals(self.code).name}" if self.code else "answered when nothing was asked"
+        return f"was ended by {signal.Signals(self.code).name}" if self.code else "answered before it was asked"
 
 
 def die_with_parent() -> None:

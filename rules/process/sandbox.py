@@ -260,7 +260,7 @@ def _become_nobody(place: Place) -> None:
     os.setresgid(nobody, nobody, nobody)
     os.setresuid(nobody, nobody, nobody)
     if not os.access(os.__file__, os.R_OK):
-        raise SandboxFault(f"candidates run as nobody, who may not read {os.__file__}")
+        raise SandboxFault(f"candidates run as the user 'nobody', who cannot read {os.__file__}")
     # A process that changed its user is not dumpable, and its /proc belongs to root.
     _checked("prctl", LIBC.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0))
     if LIBC.unshare(_CLONE_NEWUSER) == 0:

@@ -212,7 +212,7 @@ def _serve(arguments: list[str], staying: dict[tuple[str, str], _StayingChild]) 
 def main() -> int:
     """Serves requests until stdin ends."""
     if sys.argv[1:] != ["--persistent_worker"]:
-        print("worker: to be started by evolve, with --persistent_worker", file=sys.stderr)
+        print("worker: evolve starts this program, with --persistent_worker", file=sys.stderr)
         return 2
     _die_with_parent(os.getppid())
     # Output of libraries must not end up among the responses.

@@ -52,7 +52,7 @@ def check(closed: core.ClosedJaxpr) -> None:
 def _check_constants(closed: core.ClosedJaxpr) -> None:
     said = [_kind(v.aval) for v in closed.jaxpr.constvars]
     if said != [_kind(core.typeof(const)) for const in closed.consts]:
-        raise Refused("constants are of other shapes or types than is said of them")
+        raise Refused("constants have other shapes or types than declared")
 
 
 def _kind(aval: Any) -> tuple[Any, ...]:
@@ -161,34 +161,34 @@ def _views(operands: Any) -> Iterator[tuple[Any, Sequence[Any]]]:
 def _check_grid(mapping: Any) -> None:
     for bound in mapping.grid:
         if bound is not pallas_core.dynamic_grid_dim and not is_whole(bound, 0, _MOST_STEPS):
-            raise Refused("a bound of a kernel's grid is no number of steps")
+            raise Refused("a bound of a kernel's grid is not a number of steps")
     if mapping.grid_names is not None or mapping.get_grid_indices is not None or mapping.local_grid_env is not None:
         raise Refused("a kernel's grid has names or an environment of its own")
     axes = range(len(mapping.grid))
     if not all(is_whole(axis) and axis in axes for axis in mapping.vmapped_dims):
-        raise Refused("a kernel's grid has other axes than it says")
+        raise Refused("a kernel's grid has other axes than declared")
     numbers = (mapping.num_index_operands, mapping.num_inputs, mapping.num_outputs)
     if not all(is_whole(number, 0) for number in numbers):
-        raise Refused("a kernel's numbers of operands are no numbers")
+        raise Refused("a kernel's operand counts are not numbers")
     if len(mapping.block_mappings) != mapping.num_inputs + mapping.num_outputs:
-        raise Refused("a kernel has other operands than it has blocks")
+        raise Refused("a kernel's operands do not match its blocks")
 
 
 def _check_arrays(equation: core.JaxprEqn, mapping: Any) -> None:
     """Checks that the arrays that a kernel describes are those that it is given, and those that come out."""
     bounds, first = mapping.num_dynamic_grid_bounds, mapping.num_dynamic_grid_bounds + mapping.num_index_operands
     if len(equation.invars) != first + mapping.num_inputs or len(equation.outvars) != mapping.num_outputs:
-        raise Refused("a kernel is given other operands than it says")
+        raise Refused("a kernel is given other operands than it declares")
     if any(_kind(atom.aval) != ((), jnp.dtype("int32")) for atom in equation.invars[:bounds]):
-        raise Refused("a bound of a kernel's grid is no whole number")
+        raise Refused("a bound of a kernel's grid is not a whole number")
     arrays = [*equation.invars[first:], *equation.outvars]
     said = [block.array_aval for block in mapping.block_mappings]
     for array, one in zip(arrays, said, strict=True):
         if type(one) is not core.ShapedArray or _kind(array.aval) != _kind(one):
-            raise Refused(f"a kernel says that an array is {one}, and it is {array.aval}")
+            raise Refused(f"a kernel declares an array as {one}, but it is {array.aval}")
     results = [_kind(aval) for aval in equation.params["out_avals"]]
     if results != [_kind(v.aval) for v in equation.outvars]:
-        raise Refused("a kernel gives other arrays than it says")
+        raise Refused("a kernel returns other arrays than it declares")
 
 
 def _check_body(equation: core.JaxprEqn, mapping: Any) -> None:
@@ -198,7 +198,7 @@ def _check_body(equation: core.JaxprEqn, mapping: Any) -> None:
     given = equation.invars[bounds : bounds + scalars]
     taken = [v.aval for v in body.invars]
     if body.constvars or not all(isinstance(aval, state_types.AbstractRef) for aval in taken):
-        raise Refused("a kernel's body takes what is no memory")
+        raise Refused("a kernel's body takes an operand that is not memory")
     if [_kind(aval) for aval in taken[:scalars]] != [_kind(atom.aval) for atom in given]:
         raise Refused("a kernel's body takes other prefetched scalars than it is given")
     blocks = [block.transformed_block_aval for block in mapping.block_mappings]
@@ -209,42 +209,42 @@ def _check_body(equation: core.JaxprEqn, mapping: Any) -> None:
 def _check_block(block: Any, mapping: Any) -> None:
     """Checks a block: its array's rank and type, and an index map of the grid's axes and the prefetched scalars."""
     if type(block) is not pallas_core.BlockMapping or block.transforms or block.debug:
-        raise Refused("a block has transforms, or is to be debugged")
+        raise Refused("a block has transforms, or is marked for debugging")
     for size in block.block_shape:
         if type(size) is not pallas_core.Squeezed and not (type(size) in _BLOCKS and is_whole(size.block_size, 1)):
-            raise Refused("a block is of no size")
+            raise Refused("a block's size is not valid")
         if type(size) is pallas_core.Element and not (len(size.padding) == 2 and all(map(is_whole, size.padding))):
-            raise Refused("a block's padding is no number of elements")
+            raise Refused("a block's padding is not a number of elements")
     shape = pallas_core._get_ref_block_shape(block.block_shape)
     if len(block.block_shape) != block.array_aval.ndim or _kind(block.block_aval) != (shape, block.array_aval.dtype):
-        raise Refused(f"a block of an array {block.array_aval} is said to be {block.block_aval}")
+        raise Refused(f"a block of an array {block.array_aval} is declared as {block.block_aval}")
     mode = block.pipeline_mode
     if mode is not None and not (type(mode) is pallas_core.Buffered and is_whole(mode.buffer_count, 1, 1024)):
-        raise Refused("a block's number of buffers is no number")
+        raise Refused("a block's number of buffers is not valid")
     taken = [v.aval for v in block.index_map_jaxpr.jaxpr.invars]
     scalars = [v.inner_aval for v in taken[len(mapping.grid) :] if isinstance(v, state_types.AbstractRef)]
     points = [_kind(aval) for aval in taken[: len(mapping.grid)]]
     if tuple(taken) != tuple(mapping.index_map_avals) or len(scalars) != mapping.num_index_operands:
         raise Refused("an index map takes other operands than the grid's axes and the prefetched scalars")
     if points != [((), jnp.dtype("int32"))] * len(mapping.grid):
-        raise Refused("an index map takes no whole numbers")
+        raise Refused("an index map takes operands that are not whole numbers")
     found = [_kind(aval) for aval in block.index_map_jaxpr.out_avals]
     if len(found) < len(block.block_shape) or any(one != ((), jnp.dtype("int32")) for one in found):
-        raise Refused("an index map gives no whole number for an axis")
+        raise Refused("an index map does not give a whole number for each axis")
 
 
 def _check_aliases(aliases: Any, equation: core.JaxprEqn, mapping: Any) -> None:
     given = equation.invars[mapping.num_dynamic_grid_bounds :]
     for pair in aliases:
         if len(pair) != 2 or not (is_whole(pair[0], 0, len(given) - 1)):
-            raise Refused("an alias is of an operand that is not there")
+            raise Refused("an alias names an operand that does not exist")
         if not is_whole(pair[1], 0, len(equation.outvars) - 1):
-            raise Refused("an alias is of a result that is not there")
+            raise Refused("an alias names a result that does not exist")
         if _kind(given[pair[0]].aval) != _kind(equation.outvars[pair[1]].aval):
-            raise Refused("an operand and a result are to share memory, and are not of one shape and type")
+            raise Refused("an operand and a result share memory, but differ in shape or type")
     for side in zip(*aliases, strict=True):
         if len(set(side)) != len(side):
-            raise Refused("two operands, or two results, are to share memory")
+            raise Refused("two operands, or two results, share memory")
 
 
 def _check_compiler_params(params: Any, mapping: Any) -> None:
@@ -258,7 +258,7 @@ def _check_compiler_params(params: Any, mapping: Any) -> None:
         said = [getattr(kind, "value", kind) for kind in order]
         if len(said) != len(mapping.grid) - len(mapping.vmapped_dims) or not set(said) <= _ORDERS:
             names = ", ".join(sorted(_ORDERS))
-            raise Refused(f"dimension_semantics has to say of each axis of the grid one of {names}")
+            raise Refused(f"dimension_semantics must have, for each axis of the grid, one of {names}")
     _check_flags(fields.pop("flags"))
     for name, value in fields.items():
         if not _may_be(name, value, mapping):
@@ -288,7 +288,7 @@ def _check_flags(flags: Any) -> None:
     if flags is None:
         return
     if type(flags) is not frozen_dict.FrozenDict:
-        raise Refused("compiler_params: 'flags' are no names and values")
+        raise Refused("compiler_params: 'flags' are not names and values")
     for name, value in flags.items():
         if name.lower() not in schema.FLAGS or type(value) is not bool:
             known = ", ".join(sorted(schema.FLAGS))
@@ -299,4 +299,4 @@ def _check_cost(cost: Any) -> None:
     if cost is None:
         return
     if type(cost) is not pallas_core.CostEstimate or not all(is_whole(n, 0) for n in dataclasses.astuple(cost)):
-        raise Refused("cost_estimate: all of its numbers are whole, and none is negative")
+        raise Refused("cost_estimate: its numbers must be whole and not negative")

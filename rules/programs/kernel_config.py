@@ -94,7 +94,7 @@ _is_configuration = _is(
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({name for name, _ in pairs}) != len(pairs):
-        raise Unknown("a kernel's configuration says something twice")
+        raise Unknown("a kernel's configuration has a key twice")
     return dict(pairs)
 
 
@@ -103,7 +103,7 @@ def read(text: str) -> dict[str, Any]:
     try:
         configuration = json.loads(text, object_pairs_hook=_once)
     except ValueError as error:
-        raise Unknown(f"a kernel's configuration is no JSON: {error}") from error
+        raise Unknown(f"a kernel's configuration is not JSON: {error}") from error
     check(configuration)
     return dict(configuration)
 
@@ -111,7 +111,7 @@ def read(text: str) -> dict[str, Any]:
 def check(configuration: Any) -> None:
     """Raises Unknown where a configuration has other keys or values than are known."""
     if not _is_configuration(configuration):
-        raise Unknown("a kernel's configuration has keys or values that are not known")
+        raise Unknown("a kernel's configuration has unknown keys or values")
 
 
 def check_bodies(found: list[bytes], made: list[bytes]) -> None:

@@ -29,9 +29,9 @@ def _primitive(names: str) -> str:
 
 LACKS = (
     Lack(
-        "a product with a bfloat16, float16 or int8 result, as `x @ w` of such is",
+        "a product with a bfloat16, float16 or int8 result, such as `x @ w` gives",
         r"Expected matmul acc to be 32-bit",
-        "`jnp.dot(x, w, preferred_element_type=jnp.float32).astype(x.dtype)`; of whole numbers `jnp.int32`",
+        "`jnp.dot(x, w, preferred_element_type=jnp.float32).astype(x.dtype)`; `jnp.int32` for whole values",
     ),
     Lack(
         "a product of int32",
@@ -66,7 +66,7 @@ LACKS = (
     Lack(
         "`jnp.sort`, `argsort`, `median`",
         _primitive("sort"),
-        "a bitonic network of `pltpu.roll` and `jnp.where`; of few values as many maxima, each masked once it is found",
+        "a bitonic network of `pltpu.roll` and `jnp.where`; if n is small, take n maxima, each masked once it is found",
     ),
     Lack(
         "`jnp.argmax` and `argmin` of whole numbers",

@@ -108,7 +108,7 @@ class Watch:
                 number = int(np.asarray(value)[np.asarray(bad)].flat[0])
                 point = tuple(int(axis) for axis in step)
                 at = f"at step {list(point)} of its grid" if place is Place.KERNEL else "in an index map"
-                self._broken.append((point, number, f"{said}, and one is {number} {at}"))
+                self._broken.append((point, number, f"{said}, but one is {number} {at}"))
 
         def look(value: Any, *step: Any) -> list[Any]:
             jax.debug.callback(note, is_broken(value), value, *step)

@@ -372,7 +372,7 @@ class _Unpacker:
             raise Unsendable(f"no such tag: {tag}")
         self._deep += 1
         if self._deep > _MOST_DEEP:
-            raise Unsendable("nested too deep")
+            raise Unsendable("nested too deeply")
         made = self._by_tag[tag](*rest)
         self._deep -= 1
         return made
@@ -428,7 +428,7 @@ class _Unpacker:
             return self._vars[packed]
         tag, value, aval = packed
         if tag != "literal":
-            raise Unsendable(f"no atom: {tag}")
+            raise Unsendable(f"not an atom: {tag}")
         return core.Literal(self.value(value), self.value(aval))
 
     def _equation(self, packed: dict[str, Any]) -> core.JaxprEqn:
@@ -449,10 +449,10 @@ class _Unpacker:
             numbers = range(len(packed["invars"]))
             *_, device, of_core = tree_util.tree_unflatten(params["args_tree"], list(numbers))
             if device is not None or of_core is not None:
-                raise Unsendable("a kernel signals another core or device: it is judged on one core")
+                raise Unsendable("a kernel signals another core or device, but it is judged on one core")
         for name in packed["derivatives"]:
             if name not in _DERIVATIVES:
-                raise Unsendable(f"no derivative: {name}")
+                raise Unsendable(f"not a derivative: {name}")
             params[name] = {"symbolic_zeros": False, "policy": None}.get(name, _NO_DERIVATIVE)
         return core.new_jaxpr_eqn(
             [self._atom(atom) for atom in packed["invars"]],
@@ -487,18 +487,18 @@ def pack(closed: core.ClosedJaxpr) -> bytes:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise Unsendable("a document says something twice")
+        raise Unsendable("a document has an entry twice")
     return found
 
 
 def _no_constant(name: str) -> Any:
-    raise Unsendable(f"{name} is no number of a document")
+    raise Unsendable(f"{name} is not a number that a document may have")
 
 
 def _check_characters(packed: bytes) -> None:
     """Raises Unsendable for quotes in a text, or characters beyond ASCII: nothing that is sent is a text for people."""
     if not packed.isascii() or b"\\" in packed:
-        raise Unsendable("a name or another text in it has quotes, or characters beyond ASCII")
+        raise Unsendable("a name or another text in it has quotes, backslashes or characters beyond ASCII")
 
 
 def _decoded(packed: bytes) -> Any:

@@ -51,7 +51,7 @@ def unrolling(source: Source) -> Iterator[Rewrite]:
             ):
                 continue
             edit = source.replacing(given[0], str(factor)) if given else source.appending(call, f"unroll={factor}")
-            note = "wholly unrolled" if factor is True else "rolled up" if is_rolled else f"unrolled by {factor}"
+            note = "fully unrolled" if factor is True else "rolled up" if is_rolled else f"unrolled by {factor}"
             yield from rewrite(source, f"loop of {ast.unparse(call.args[2])}: {note}", [edit])
 
 
@@ -67,7 +67,7 @@ def hoisting(source: Source) -> Iterator[Rewrite]:
                 continue
             code = source.text[place[0] : place[1]].lstrip()
             edits = [Edit(at[0], at[0], source.indent_of(function) + code), Edit(*place, "")]
-            yield from rewrite(source, f"{ast.unparse(node)}: made before the loop", edits)
+            yield from rewrite(source, f"{ast.unparse(node)}: computed before the loop", edits)
 
 
 def _loops(source: Source) -> Iterator[tuple[KernelBody, ast.Call]]:

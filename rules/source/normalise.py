@@ -32,7 +32,7 @@ def decoded(source: bytes, name: str) -> str:
     except UnicodeDecodeError as error:
         before = source[: error.start].split(b"\n")
         column = len(before[-1].decode("utf-8-sig")) + 1
-        raise SyntaxError("a source must be UTF-8, and this byte is not", (name, len(before), column, None)) from error
+        raise SyntaxError("a source must be UTF-8, but this byte is not", (name, len(before), column, None)) from error
     for number, line in enumerate(re.split("\r\n|\r|\n", text, maxsplit=2)[:2], 1):
         if found := _COOKIE.match(line):
             message = f"a source must be UTF-8: remove the line that declares '{found[1]}'"
@@ -52,7 +52,7 @@ def read_source(path: str) -> bytes:
     # Checked before the file is opened, which may block, or do something to a device.
     kind = stat.S_IFMT(os.stat(path).st_mode)
     if kind != stat.S_IFREG:
-        raise NoSource(f"a source must be a regular file, and this is {kinds.get(kind, 'a device')}")
+        raise NoSource(f"a source must be a regular file, but this is {kinds.get(kind, 'a device')}")
     # The file may be another one by now; and a file such as those in /proc may have no end, or say that it is empty.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     content = bytearray()
@@ -62,7 +62,7 @@ def read_source(path: str) -> bytes:
     finally:
         os.close(descriptor)
     if len(content) > _MOST_BYTES:
-        raise NoSource(f"a source may have at most {_MOST_BYTES // 2**10} KiB, and this one has more")
+        raise NoSource(f"a source may have at most {_MOST_BYTES // 2**10} KiB, but this one has more")
     return bytes(content)
 
 
@@ -169,7 +169,7 @@ def main(argv: list[str]) -> int:
         "--on-error",
         choices=["fail", "keep"],
         default="fail",
-        help="keep: pass a source that does not parse on as it is, for lower to judge; of no source, why it is none",
+        help="keep: leave a source that does not parse, or the reason why it is not a source, for lower to judge",
     )
     args = parser.parse_args(argv)
     try:

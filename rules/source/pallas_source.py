@@ -299,6 +299,6 @@ def _is_size(source: Source, node: ast.expr, scope: Scope) -> bool:
 
 
 def whole_number(node: ast.expr) -> int | None:
-    """Returns the whole number that is written there; None: there is none."""
+    """Returns the whole number that is written there; None: there is no number."""
     is_number = isinstance(node, ast.Constant) and type(node.value) is int
     return node.value if is_number else None  # type: ignore[attr-defined]

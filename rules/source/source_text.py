@@ -43,7 +43,7 @@ class Source:
         self.text = text
         self.tree = ast.parse(text)
         if "\r" in text or "\f" in text:
-            raise ValueError("a line does not end with a newline alone")
+            raise ValueError("a line does not end with a plain newline")
         # ast counts lines by newlines, and columns in UTF-8 bytes.
         self._lines = re.findall(r"[^\n]*\n|[^\n]+", text)
         self._starts = [0]
@@ -63,7 +63,7 @@ class Source:
         start = [i for i, line in enumerate(self._lines) if normalise.START in line]
         end = [i for i, line in enumerate(self._lines) if normalise.END in line]
         if not start or not end or end[-1] <= start[-1]:
-            raise ValueError(f"no EVOLVE block: no lines with '{normalise.START}' and, behind it, '{normalise.END}'")
+            raise ValueError(f"no EVOLVE block: no lines with '{normalise.START}' and, after it, '{normalise.END}'")
         return self._starts[start[-1] + 1], self._starts[end[-1]]
 
     # Places.

@@ -60,7 +60,7 @@ class Task:
                 if worst > max(allowed, comparison.FLOOR):
                     said.append(
                         f"the reference itself is off by {worst:.3g} in '{declared['name']}' on "
-                        f"'{drawn.name}' inputs, and its tolerance allows at most {allowed:.3g}"
+                        f"'{drawn.name}' inputs, but its tolerance allows only {allowed:.3g}"
                     )
                     break
         return said
@@ -80,7 +80,7 @@ class Task:
         # Right values for other inputs, taken at the places where the other sets are compared.
         right = self._oracle(number, PUBLIC)
         yield (
-            "what was right for other inputs",
+            "the right output for other inputs",
             lambda drawn: judge_inputs.picked(right, self._expected.get(f"{drawn.name}.{number}.places")),
         )
         declared = self._signature["outputs"][number]
@@ -120,13 +120,14 @@ def main(argv: list[str]) -> int:
         print(
             f"audit: the reference is rougher than its own tolerance: case '{args.case}': {rough[0]}", file=sys.stderr
         )
-        print("hint: sums in float32 in the reference, or a wider tolerance", file=sys.stderr)
+        print("hint: sum in float32 in the reference, or widen the tolerance", file=sys.stderr)
         return 2
     findings = task.findings()
     if findings:
         print(f"audit: the task asks for too little: case '{args.case}': {'; '.join(findings)}", file=sys.stderr)
         print(
-            "hint: a narrower tolerance, other input ranges, or an output that depends on its inputs", file=sys.stderr
+            "hint: narrow the tolerance, change the input ranges, or choose an output that depends on its inputs",
+            file=sys.stderr,
         )
         return 2
     verdict.write_report(args.out, verdict.ok())

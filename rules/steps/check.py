@@ -167,7 +167,7 @@ def main(argv: list[str]) -> int:
     """Runs the step; the exit code is non-zero for a fault only."""
     flags = ("program", "gate", "expected", "signature", "tolerance", "secret")
     step = Step("check", flags, cpu_seconds=120, memory_mib=8192)
-    step.parser.add_argument("--is-timed", choices=("0", "1"), default="0", help="of a case that is timed, too: 1")
+    step.parser.add_argument("--is-timed", choices=("0", "1"), default="0", help="1: the case is timed, too")
 
     def work(args: argparse.Namespace, limits: Limits) -> Report:
         content = verdict.passed(args.gate, args.program)

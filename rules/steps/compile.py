@@ -216,9 +216,11 @@ def _libtpu_version() -> str:
 def main(argv: list[str]) -> int:
     """Runs the step; the exit code is non-zero for a fault only."""
     step = Step("compile", ("program", "dumps"), cpu_seconds=300, memory_mib=16384)
-    step.parser.add_argument("--gate", help="the report that opens it; a baseline has none")
-    step.parser.add_argument("--topology", required=True, help="of libtpu: v6e:2x2; programs are for one core of it")
-    step.parser.add_argument("--flags", default="", help="of libtpu, without dashes: name=value,name=value")
+    step.parser.add_argument("--gate", help="a report that must be ok for the step to run; a baseline has no gate")
+    step.parser.add_argument(
+        "--topology", required=True, help="libtpu's name, such as v6e:2x2; programs are for one of its cores"
+    )
+    step.parser.add_argument("--flags", default="", help="libtpu's flags, without dashes: name=value,name=value")
 
     def work(args: argparse.Namespace, limits: Limits) -> Report:
         flags = tuple(args.flags.split(",")) if args.flags else ()

@@ -254,7 +254,7 @@ def main(argv: list[str]) -> int:
     for name in ("source", "entry", "signature", "secret", "out"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--depfile")
-    parser.add_argument("--at-places", choices=("0", "1"), default="0", help="of a case that is only timed: 1")
+    parser.add_argument("--at-places", choices=("0", "1"), default="0", help="1: the case is only timed")
     args = parser.parse_args(argv)
     signature = verdict.read_json(args.signature)
     secret = Path(args.secret).read_text(encoding="ascii")

@@ -22,7 +22,7 @@ def main(argv: list[str]) -> int:
     flags = ("source", "entry", "signature", "platform", "device-kind")
     files = ("device-out", "judge-out", "jaxpr-out", "operands-out")
     step = Step("lower", (*flags, *files), cpu_seconds=15, memory_mib=3072)
-    step.parser.add_argument("--other", action="append", default=[], help="another case's signature")
+    step.parser.add_argument("--other", action="append", default=[], help="the signature of another case")
 
     def work(args: argparse.Namespace, limits: Limits) -> Report:
         source = Path(args.source).read_bytes()

@@ -272,16 +272,16 @@ def main(argv: list[str]) -> int:
     """Runs the step; the exit code is non-zero for a fault only."""
     flags = ("program", "anchor", "signature", "expected", "tolerance", "secret", "device", "protocol")
     step = Step("measure", flags, cpu_seconds=300, memory_mib=8192)
-    step.parser.add_argument("--gate", help="the report that opens it; a baseline has none")
-    step.parser.add_argument("--race", help="what the race says of the variant: whether it is measured at all")
+    step.parser.add_argument("--gate", help="a report that must be ok for the step to run; a baseline has no gate")
+    step.parser.add_argument("--race", help="the race's report, which says whether the variant is measured")
     step.parser.add_argument("--processes", type=int, default=3)
-    step.parser.add_argument("--runs", type=int, default=4, help="of each process")
-    step.parser.add_argument("--seconds", type=float, default=8, help="of CPU time, in all blocks")
+    step.parser.add_argument("--runs", type=int, default=4, help="timed runs in each process")
+    step.parser.add_argument("--seconds", type=float, default=8, help="CPU time of all blocks together")
 
     def work(args: argparse.Namespace, limits: Limits) -> Report:
         for said, here in ((args.device, device_name()), (args.protocol, PROTOCOL)):
             if said != here:
-                raise ChildFault(f"the pipeline asks for the device '{said}', this machine is '{here}'")
+                raise ChildFault(f"the pipeline asks for the device '{said}', but this machine is '{here}'")
         candidate = verdict.passed(args.gate, args.program)
         if args.race and not verdict.read_json(args.race)["is_in"]:
             return verdict.not_reached()

@@ -37,11 +37,11 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--lineage", nargs="+", action="extend", default=[], help="the survivors' sources, in order")
     parser.add_argument("--round", type=int, required=True)
     parser.add_argument("--random-seed", type=int, required=True)
-    parser.add_argument("--places", type=_numbers, required=True, help="its places in the round, from 0: 2,5,7")
+    parser.add_argument("--places", type=_numbers, required=True, help="the places in the round to fill, from 0: 2,5,7")
     parser.add_argument(
-        "--ids", type=lambda text: text.split(","), required=True, help="of the same: v0011,v0014,v0016"
+        "--ids", type=lambda text: text.split(","), required=True, help="the ids of these places: v0011,v0014,v0016"
     )
-    parser.add_argument("--history", help="history.jsonl of the round before: what is in it is not proposed")
+    parser.add_argument("--history", help="history.jsonl of the round before; its variants are not proposed again")
     parser.add_argument("--entry", default="", help="the function that is called")
     parser.add_argument("--check-case", nargs=2, action="append", metavar=("SIGNATURE", "TERMS"), default=[])
     parser.add_argument("--timed-case", nargs=2, action="append", metavar=("SIGNATURE", "TERMS"), default=[])
@@ -108,7 +108,7 @@ def _parents(args: argparse.Namespace) -> list[_Parent]:
         numbers = {place: int(number) for place, number in enumerate(selection["places"])}
         return [survivors[numbers[place] - 1] if place in numbers else of_seed for place in args.places]
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise BadInput(f"{args.selection}: no survivors or no places as a selection has them: {error!r}") from error
+        raise BadInput(f"{args.selection}: not a selection with survivors and places: {error!r}") from error
 
 
 def _cases(args: argparse.Namespace) -> list[Case]:
@@ -124,7 +124,7 @@ def _parameter_names(path: str) -> list[str]:
     spec = read_json(path)
     found = spec.get("parameters") if isinstance(spec, dict) else None
     if not isinstance(found, list) or not all(isinstance(one, dict) and "name" in one for one in found):
-        raise BadInput(f"{path}: 'parameters' is no list of objects with a 'name'")
+        raise BadInput(f"{path}: 'parameters' is not a list of objects with a 'name'")
     return [str(one["name"]) for one in found]
 
 
@@ -150,7 +150,7 @@ def _known(path: str | None) -> list[str]:
     try:
         return [str(json.loads(line)["source"]) for line in lines if line]
     except (KeyError, TypeError, ValueError) as error:
-        raise BadInput(f"{path}: no history: {error!r}") from error
+        raise BadInput(f"{path}: not a history: {error!r}") from error
 
 
 def _numbers(text: str) -> list[int]:

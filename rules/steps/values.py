@@ -18,7 +18,9 @@ def main(argv: list[str]) -> int:
     """Runs the step; the exit code is non-zero for a fault only."""
     flags = ("jaxpr", "gate", "expected", "signature", "tolerance", "secret")
     step = Step("values", flags, cpu_seconds=120, memory_mib=12288)
-    step.parser.add_argument("--admission", help="says whether the variant may survive; others are not looked at")
+    step.parser.add_argument(
+        "--admission", help="the report that says whether the variant may survive; if not, nothing is checked"
+    )
 
     def work(args: argparse.Namespace, limits: Limits) -> Report:
         packed = verdict.passed(args.gate, args.jaxpr)

@@ -187,7 +187,7 @@ def _assign_ops(core: Core, ops: list[Event]) -> None:
         if beyond > _TOLERANCE:
             for shared, number in candidates:
                 if shared > _TOLERANCE or windows[number] is own:
-                    reason = f"op '{op_name(op)}' reaches {duration(beyond)} outside of the window of {own.said}"
+                    reason = f"op '{op_name(op)}' extends {duration(beyond)} beyond the window of {own.said}"
                     windows[number].refuse("outside", reason)
 
 
@@ -198,7 +198,7 @@ def _refuse_by_itself(one: Execution) -> None:
         if op.duration < 0:
             one.refuse("duration", f"op '{op_name(op)}' has a duration of {duration(op.duration)}")
     if not one.busy:
-        one.refuse("no-ops", "no op of it is in the trace")
+        one.refuse("no-ops", "the trace has no op of it")
 
 
 def _refuse_overlaps(executions: list[Execution]) -> None:
@@ -228,7 +228,7 @@ def refuse_among(siblings: list[Execution], ends: tuple[Execution, Execution], f
         if one.run is not None and runs[one.run] > 1:
             one.refuse("repeated-run", f"{runs[one.run]} executions have run id {one.run}")
         if length(one.busy) < floor * 1e12:
-            one.refuse("floor", f"{duration(length(one.busy))}, the least that can be is {duration(floor * 1e12)}")
+            one.refuse("floor", f"{duration(length(one.busy))}, the least possible is {duration(floor * 1e12)}")
     _refuse_other_ops([one for one in siblings if not one.kind], ends)
     left = sorted((one for one in siblings if not one.kind), key=lambda one: length(one.busy))
     if len(left) < 3:
@@ -250,7 +250,7 @@ def _refuse_other_ops(siblings: list[Execution], ends: tuple[Execution, Executio
     usual = Counter(dict(most))
     if 2 * times < len(siblings):
         for one in siblings:
-            one.refuse("ops", f"no more than {times} of {len(siblings)} executions have the same ops")
+            one.refuse("ops", f"at most {times} of {len(siblings)} executions have the same ops")
         return
     for one in siblings:
         own = ops[id(one)]
@@ -262,7 +262,7 @@ def _refuse_other_ops(siblings: list[Execution], ends: tuple[Execution, Executio
             reason = f"cut off where the trace {where}: {own.total()} of the {usual.total()} ops of others"
             one.refuse("cut", reason)
         else:
-            one.refuse("ops", "not the ops of others: " + _difference(own, usual))
+            one.refuse("ops", "its ops differ from those of other executions: " + _difference(own, usual))
 
 
 def _difference(own: Counter[str], usual: Counter[str]) -> str:

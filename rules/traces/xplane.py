@@ -263,7 +263,7 @@ def _reason(devices: list[Report], asked: Asked, known: set[str]) -> str:
     if not programs:
         names = sorted(known)
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-        return f"no execution of '{asked.module}' is in the trace, there are {', '.join(names[:5])}{more}"
+        return f"the trace has no execution of '{asked.module}'; it has {', '.join(names[:5])}{more}"
     for device, program in programs:
         is_wrong = program["runs"] != asked.runs if asked.runs is not None else asked.module and not program["runs"]
         if is_wrong:
@@ -315,17 +315,17 @@ def read_traces(traces: dict[str, bytes], asked: Asked) -> Report:
 def main(argv: list[str]) -> int:
     """Runs the step; the exit code is 2 if a file is no trace of a device."""
     parser = argparse.ArgumentParser(prog="xplane")
-    parser.add_argument("--trace", required=True, nargs="+", action="extend", help="*.xplane.pb, one a host")
-    parser.add_argument("--out", required=True, help="the report; - for stdout")
+    parser.add_argument("--trace", required=True, nargs="+", action="extend", help="*.xplane.pb, one per host")
+    parser.add_argument("--out", required=True, help="where the report goes; - for stdout")
     parser.add_argument("--module", help="only this program: jit_f, or jit_f(FINGERPRINT)")
     parser.add_argument(
-        "--runs", type=int, help="how many executions must be left on each device that has one, those refused taken off"
+        "--runs", type=int, help="how many accepted executions each device that ran the program must have"
     )
     parser.add_argument("--floor", type=float, default=0, help="seconds; no execution can be shorter")
     parser.add_argument("--depfile")
     args = parser.parse_args(argv)
     if not math.isfinite(args.floor):
-        parser.error("--floor: a number of seconds was expected")
+        parser.error("--floor: expected a number of seconds")
     try:
         # The names can be printed, whatever bytes they are.
         traces = {os.fsencode(path).decode(errors="replace"): Path(path).read_bytes() for path in args.trace}

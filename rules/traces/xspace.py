@@ -24,7 +24,7 @@ class BrokenTrace(Exception):
 
 
 def _broken(at: int, what: str) -> BrokenTrace:
-    return BrokenTrace(f"no XPlane trace, or not all of one: byte {at}: {what}")
+    return BrokenTrace(f"not an XPlane trace, or cut off: byte {at}: {what}")
 
 
 def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
@@ -269,5 +269,5 @@ def read_space(data: bytes) -> Space:
         name = _text(data, *parts[2][-1]) if parts[2] else ""
         space.planes.append(Plane(name, data, parts))
     if not space.planes:
-        raise BrokenTrace("no plane is in it" if data else "the file is empty")
+        raise BrokenTrace("it has no plane" if data else "the file is empty")
     return space

@@ -96,7 +96,7 @@ def test_the_function_takes_what_it_would_have_drawn(task: Imported, which: str)
 
 def test_what_has_another_meaning_is_named(task: Imported) -> None:
     said = "\n".join(task.notices)
-    for words in ("atol: 10 was for one sum", "another chunk", "'tpu' is not taken over"):
+    for words in ("atol: 10 was for a single sum", "another chunk", "'tpu' is not imported"):
         assert words in said
     given = task.given
     assert (given.tolerance.atol, given.rounds, given.variants, given.top_k) == (1e-2, 7, 5, 2)
@@ -108,7 +108,7 @@ def test_what_has_another_meaning_is_named(task: Imported) -> None:
     [
         ({"template": _TEMPLATE.replace("float32", "bfloat16")}, "do not draw the same inputs"),
         ({"template": _TEMPLATE.replace("# HERE-BEGINS", "")}, "no line with '# HERE-BEGINS'"),
-        ({"reference": _REFERENCE.replace("simple_compute", "other")}, "there is no function"),
+        ({"reference": _REFERENCE.replace("simple_compute", "other")}, "no function"),
         ({"template": _CONSTANT}, "draws nothing"),
         ({"template": _TEMPLATE.replace("/ chunk", "/ missing")}, "NameError"),
         ({"template": _TEMPLATE + "import nowhere\n"}, "ModuleNotFoundError"),
@@ -171,16 +171,19 @@ _RIGHT = {"status": "SUCCESS", "speedup": 2.0, "latency_ms": 4.0}
 @pytest.mark.parametrize(
     ("result", "words"),
     [
-        ('{"status": "SUCCESS", "speedup": Infinity, "latency_ms": 1}', "speedup: inf: expected a number"),
-        ('{"status": "SUCCESS", "speedup": NaN, "latency_ms": 1}', "speedup: nan: expected a number"),
+        ('{"status": "SUCCESS", "speedup": Infinity, "latency_ms": 1}', "speedup: inf: expected a finite number"),
+        ('{"status": "SUCCESS", "speedup": NaN, "latency_ms": 1}', "speedup: nan: expected a finite number"),
         ({"status": "SUCCESS", "speedup": 10**400}, "speedup: 1000"),
-        ({"status": "SUCCESS", "speedup": "abc"}, "speedup: a number: 'abc' is no number"),
+        ({"status": "SUCCESS", "speedup": "abc"}, "speedup: a number: 'abc' is not a number"),
         ({"status": "SUCCESS", "speedup": {}}, "speedup: expected a number"),
-        ({"status": "SUCCESS", "speedup": 1, "latency_ms": -5}, "latency_ms: -5: expected a number of at least 0"),
+        (
+            {"status": "SUCCESS", "speedup": 1, "latency_ms": -5},
+            "latency_ms: -5: expected a finite number of at least 0",
+        ),
         ({"status": ["x"]}, "status: expected a text"),
-        ("[" * 100_000 + "]" * 100_000, "no JSON: it is nested too deeply"),
+        ("[" * 100_000 + "]" * 100_000, "not JSON: it is nested too deeply"),
         ("[]", "expected an object"),
-        ("{", "no JSON: Expecting property name"),
+        ("{", "not JSON: Expecting property name"),
     ],
 )
 def test_a_result_that_cannot_be_is_named_and_the_others_are_taken(tmp_path: Path, result: Any, words: str) -> None:
@@ -268,5 +271,5 @@ def test_files_say_what_a_campaign_needs(task: Imported, tmp_path: Path) -> None
     assert "ids: { shape: [B, T], dtype: int32, range: [0, 4] }" in files["spec.yaml"]
     assert "variants_per_round: 5" in files[""]
     place.write(files)
-    with pytest.raises(Wrong, match="is there already"):
+    with pytest.raises(Wrong, match="exists already"):
         place.check_free()

@@ -125,7 +125,7 @@ def test_rows_that_do_not_fit_vmem_twice_are_there_once_or_refused() -> None:
     assert (cut.seeds, cut.buffers, blocks.excess_of(task, cut)) == ({"D0": 8}, 1, "")
     task = task_of(softmax, (4096, 4 * 393216))
     assert blocks.excess_of(task, blocks.cut_of(softmax, task)) == (
-        "a block of its arrays takes 144 MiB at the sizes given, of 56 MiB of VMEM; "
+        "a block of its arrays takes 144 MiB at the given sizes; VMEM has 56 MiB; "
         "the function cannot be computed in parts along D1"
     )
 
@@ -150,8 +150,8 @@ def f(x):
     ("body", "why", "instead"),
     [
         ("2 * x_ref[...]", None, None),
-        ("3 * x_ref[...]", "its values are not the function's at D0 = 32", "compare them"),
-        ("jax.lax.sort(x_ref[...])", "sort", "table of what stands in"),
+        ("3 * x_ref[...]", "its values differ from the function's at D0 = 32", "compare them"),
+        ("jax.lax.sort(x_ref[...])", "sort", "a table of replacements"),
     ],
 )
 def test_a_seed_that_the_judge_would_refuse_is_told_with_what_to_write(
@@ -278,17 +278,17 @@ def test_a_size_that_hangs_on_another_stays_as_it_is(made: Callable[..., dict[st
 @pytest.mark.parametrize(
     ("words", "text", "said"),
     [
-        (["--input=x"], USER, "init: --input 'x': expected NAME=DTYPE[SIZES], as x=bfloat16[M=4096, K=1024]"),
-        (["--input=x=float33[8]"], USER, "init: --input 'x=float33[8]': 'float33' is no dtype"),
-        (["--input=x=bf16[8]"], USER, "init: --input 'x=bf16[8]': 'bf16' is no dtype: say bfloat16"),
+        (["--input=x"], USER, "init: --input 'x': expected NAME=DTYPE[SIZES], such as x=bfloat16[M=4096, K=1024]"),
+        (["--input=x=float33[8]"], USER, "init: --input 'x=float33[8]': 'float33' is not a dtype"),
+        (["--input=x=bf16[8]"], USER, "init: --input 'x=bf16[8]': 'bf16' is not a dtype: write bfloat16"),
         (["--input=x=int8[M=8, M=9]"], USER, "init: --input 'x=int8[M=8, M=9]': M is 8 already"),
-        (["--input=x=int8[M]"], USER, "init: --input: no size is said for M, as M=1024"),
-        (["--input=x=int8[-1]"], USER, "init: --input 'x=int8[-1]': '-1' is no size, as 1024, M or M=1024 is"),
-        ([], USER.replace("get_inputs", "examples"), "init: what are the inputs? say --input for each"),
+        (["--input=x=int8[M]"], USER, "init: --input: no size is given for M, such as M=1024"),
+        (["--input=x=int8[-1]"], USER, "init: --input 'x=int8[-1]': '-1' is not a size such as 1024, M or M=1024"),
+        ([], USER.replace("get_inputs", "examples"), "init: the inputs are unknown: give --input for each"),
         (
             [],
             USER.replace("def layer", "def other"),
-            "there is no function 'layer'; there are scaled, other, get_inputs",
+            "no function 'layer'; its functions: scaled, other, get_inputs",
         ),
         ([], USER.replace("128, 512", "64, 512"), "init: 'layer' does not take these inputs: TypeError"),
         ([], USER.replace("jnp.zeros(512)]", "3]"), "init: get_inputs() gives 3 for 'bias': expected an array"),
@@ -300,12 +300,12 @@ def test_a_size_that_hangs_on_another_stays_as_it_is(made: Callable[..., dict[st
         (
             [],
             USER.replace("return [jnp.zeros((512, 128)), ", "return {'y': 1} or ["),
-            "gives 'y', and 'layer' takes x, w",
+            "gives 'y', but 'layer' takes x, w",
         ),
         (
             [],
             USER.replace("import math", "import beside"),
-            "user.py: it imports beside, which lies beside it: a kernel's files have to",
+            "user.py: it imports beside, a file next to it: the file has to",
         ),
         ([], USER + "\n1 / 0\n", "ZeroDivisionError: division by zero"),
     ],

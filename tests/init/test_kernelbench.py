@@ -260,7 +260,7 @@ def test_a_models_numbers_are_the_texts(read: Read) -> None:
 def test_a_range_is_kept_where_the_function_needs_it(read: Read) -> None:
     free, bound = read("return torch.relu(x)"), read("return torch.log(x + 1)")
     assert (free.inputs[0].range, bound.inputs[0].range) == ("", "-1, 1")
-    assert "drawn from normal numbers, and not between two as there: x" in free.notices
+    assert "drawn from a normal distribution, not from a range as there: x" in free.notices
     assert "torch" not in sys.modules
 
 
@@ -272,9 +272,9 @@ def test_what_inputs_are_besides_is_told(read: Read) -> None:
         sizes="n = 40\noutput_rtol = '1e-3'",
     )
     assert found.notices[:3] == [
-        "'x' is upper triangular there, and is drawn here without that",
+        "'x' is upper triangular there, but is drawn without that here",
         "'y' is float64 there, and float32 here",
-        "'z' is of whole numbers there, and is drawn here without that",
+        "'z' is of whole numbers there, but is drawn without that here",
     ]
     # A name that stands for three dimensions is given to none of them.
     assert [one.axes for one in found.inputs] == [("D0", "D1"), ("D1", "D2"), ("D2",)]
@@ -284,19 +284,39 @@ def test_what_inputs_are_besides_is_told(read: Read) -> None:
 @pytest.mark.parametrize(
     ("text", "words", "said"),
     [
-        ("y = x\nreturn torch.nn.functional.fold(x, 3)", {}, "7_SomeTask_.py:18: 'torch.nn.functional.fold' has no"),
-        ("return x.scatter(1, x, x)", {}, ":17: a tensor's 'scatter' has no form in JAX here: write its reference.py"),
-        ("return F.mse_loss(x, x, reduction=x)", {}, "'torch.nn.functional.mse_loss' where 'reduction' is no number"),
-        ("return torch.div(x, 2, rounding_mode='floor')", {}, "'torch.div' with rounding_mode='floor' has no form"),
-        ("x[0] = 1\nreturn x", {}, "'x[0] = …', which writes into an array, has no form"),
-        ("return self.f(x)[0]", {"body": "self.f = nn.RNN(3, 4)"}, "'self.f' (nn.RNN) has no form in JAX here"),
+        (
+            "y = x\nreturn torch.nn.functional.fold(x, 3)",
+            {},
+            "7_SomeTask_.py:18: 'torch.nn.functional.fold' cannot be translated",
+        ),
+        (
+            "return x.scatter(1, x, x)",
+            {},
+            ":17: a tensor's 'scatter' cannot be translated to JAX: write its reference.py",
+        ),
+        (
+            "return F.mse_loss(x, x, reduction=x)",
+            {},
+            "'torch.nn.functional.mse_loss' where 'reduction' is not a number",
+        ),
+        (
+            "return torch.div(x, 2, rounding_mode='floor')",
+            {},
+            "'torch.div' with rounding_mode='floor' cannot be translated",
+        ),
+        ("x[0] = 1\nreturn x", {}, "'x[0] = …', which writes into an array, cannot be translated"),
+        ("return self.f(x)[0]", {"body": "self.f = nn.RNN(3, 4)"}, "'self.f' (nn.RNN) cannot be translated to JAX"),
         ("return self.f(x)", {"body": "self.f = nn.Conv2d(1, 1, 1, padding='same')"}, "with padding='same'"),
         ("return self.f(x)", {"body": "self.f = nn.AdaptiveAvgPool2d((1, 2))"}, "with output_size=(1, 2)"),
         ("return x @ x", {}, "what it computes, in JAX: TypeError: dot_general"),
         ("return x", {"arguments": "x, y"}, "get_inputs gives nothing for 'y': expected an array or a number"),
-        ("return x", {"inputs": "torch.linspace(0, 1, 9)"}, "NotImplementedError: 'torch.linspace' is not known here"),
+        (
+            "return x",
+            {"inputs": "torch.linspace(0, 1, 9)"},
+            "NotImplementedError: 'torch.linspace' is not supported here",
+        ),
         ("return x.reshape(24, 16).sum()", {}, "it takes no other sizes than these"),
-        ("return sizes", {"arguments": "sizes"}, "an input is called 'sizes', which the kernel needs for itself"),
+        ("return sizes", {"arguments": "sizes"}, "an input is called 'sizes', a name that the kernel uses itself"),
     ],
 )
 def test_what_has_no_form_is_refused(read: Read, text: str, words: dict[str, str], said: str) -> None:

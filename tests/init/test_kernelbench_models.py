@@ -310,11 +310,11 @@ def test_recurrent_layers_go_both_ways(translated: Callable[..., Translated], ki
         (
             "self.h = torch.randn(4)",
             "return x + self.h",
-            ": 'self.h', which is drawn when the model is made, has no",
+            ": 'self.h', which is drawn when the model is made, cannot be translated",
         ),
-        ("pass", "self.seen = x\nreturn x", "'self.seen = …', which changes the model, has no form"),
-        ("pass", "return self.absent(x)", ": 'self.absent', which __init__ does not set, has no form in JAX here"),
-        ("self.f = nn.ModuleList([Block(4)])", "return self.f(x)", "'self.f' (nn.ModuleList) has no form"),
+        ("pass", "self.seen = x\nreturn x", "'self.seen = …', which changes the model, cannot be translated"),
+        ("pass", "return self.absent(x)", ": 'self.absent', which __init__ does not set, cannot be translated to JAX"),
+        ("self.f = nn.ModuleList([Block(4)])", "return self.f(x)", "'self.f' (nn.ModuleList) cannot be translated"),
         (
             "self.f = nn.ModuleList([Block(4)])",
             "for f in self.f:\n    break\nreturn x",
@@ -333,7 +333,7 @@ def test_recurrent_layers_go_both_ways(translated: Callable[..., Translated], ki
         ),
         (TWO, "for f in self.parts:\n    x = sum([f * x for f in range(2)])\nreturn x", "'f' is set elsewhere, too"),
         ("pass", "said = {'dim': 1}\nreturn torch.sum(x, **said)", "whose keywords are not written out"),
-        ("pass", "return F.unfold(x, 2, 1, 1)", "'torch.nn.functional.unfold' has no form"),
+        ("pass", "return F.unfold(x, 2, 1, 1)", "'torch.nn.functional.unfold' cannot be translated"),
         (
             "pass",
             "y = x.view(-1)\ny += 1\nreturn x.view(-1) + y",
@@ -342,18 +342,22 @@ def test_recurrent_layers_go_both_ways(translated: Callable[..., Translated], ki
         ("pass", "return raised(x * 1) + x", "'x … =', which changes what another name may have, too"),
         ("pass", "y = F.relu(x, inplace=True)\nreturn x + y", "'x', which was changed in place through another name"),
         ("self.f = nn.ReLU(inplace=True)", "return self.f(x) + x", "'x', which was changed in place"),
-        ("self.eval()", "return x", "a model in evaluation (`eval()`) has no form here"),
+        ("self.eval()", "return x", "a model in evaluation mode (`eval()`) is not supported"),
         ("self.n = 0", "self.n += 1\nreturn x", "'self.n … =', which changes what is not a name"),
-        ("self.f = nn.Sequential(nn.ReLU())", "return self.f(input=x)", "'self.f' (nn.Sequential) has no form"),
+        (
+            "self.f = nn.Sequential(nn.ReLU())",
+            "return self.f(input=x)",
+            "'self.f' (nn.Sequential) cannot be translated",
+        ),
         (
             "pass",
             "for d in range(2):\n    x = x + torch.max(x, d)[0]\nreturn x",
             "along 'd', which may be another axis",
         ),
-        ("pass", "return x.var(False)", "with dim=False has no form"),
+        ("pass", "return x.var(False)", "with dim=False cannot be translated"),
         ("pass", "return scaled(x, **{})", "whose keywords are not written out"),
-        ("self.f = Block(4)", "return self.f(x, x, x)", "'self.f' with 3 arguments has no form"),
-        ("self.f = nn.Fold(4, 2)", "return self.f(x)", "'self.f' (nn.Fold) has no form in JAX here"),
+        ("self.f = Block(4)", "return self.f(x, x, x)", "'self.f' with 3 arguments cannot be translated"),
+        ("self.f = nn.Fold(4, 2)", "return self.f(x)", "'self.f' (nn.Fold) cannot be translated to JAX"),
     ],
 )
 def test_what_has_no_form_says_where(translated: Callable[..., Translated], init: str, text: str, said: str) -> None:

@@ -74,10 +74,10 @@ def test_the_seed_computes_the_same(folder: Path, tmp_path: Path) -> None:
     [
         ({"input_gen_code": 3}, "it has no input_gen_code"),
         ({"input_gen_code": "def inputs():\n  return 1\n"}, "no function get_inputs"),
-        ({"input_gen_code": "def get_inputs():\n  return 1\n"}, "no pair"),
-        ({"input_gen_code": "def get_inputs():\n  return [1], []\n"}, "is no array"),
+        ({"input_gen_code": "def get_inputs():\n  return 1\n"}, "must give pairs"),
+        ({"input_gen_code": "def get_inputs():\n  return [1], []\n"}, "is not an array"),
         ({"input_gen_code": "def get_inputs():\n  return 1 / 0\n"}, "ZeroDivisionError"),
-        ({"rtol": "small"}, "rtol: 'small' is no number"),
+        ({"rtol": "small"}, "rtol: 'small' is not a number"),
     ],
 )
 def test_what_is_no_task_is_refused_in_words(folder: Path, others: dict[str, Any], words: str) -> None:

@@ -70,7 +70,7 @@ def test_an_axis_that_two_dimensions_may_be_is_told() -> None:
     notices: list[str] = []
     _, ids = with_ranges(lambda x, ids: x[:, ids], inputs, {"T": 40, "V": 40}, [None, None], notices)
     assert ids.range == "0, T - 1"
-    assert notices == ["'ids' counts places on an axis that T or V may be: its range in spec.yaml says T"]
+    assert notices == ["'ids' indexes an axis that T or V may be: its range in spec.yaml says T"]
 
 
 def test_what_nothing_says_is_told() -> None:
@@ -78,9 +78,6 @@ def test_what_nothing_says_is_told() -> None:
     notices: list[str] = []
     _, ids = with_ranges(_scaled, inputs, SIZES, [None, jax.ShapeDtypeStruct((12,), jnp.int32)], notices)
     assert ids.range == "0, 7"
-    assert notices == [
-        "which values may 'ids' have? Nothing says it, so they are drawn from [0, 7]: its range in spec.yaml is "
-        "yours to correct"
-    ]
+    assert notices == ["the values of 'ids' are unknown, so they are drawn from [0, 7]: correct its range in spec.yaml"]
     known = (Tensor("x", "float32", ("T", "V")), Tensor("ids", "int32", ("T",), "1, 2"))
     assert with_ranges(_scaled, known, SIZES, [None, None], notices)[1].range == "1, 2"

@@ -61,7 +61,7 @@ def test_entries_go_to_the_middle_of_their_ranges(tmp_path: Path, capsys: Captur
     }
     assert sorted(report["notices"]) == [
         "'h_block_size' belongs to no parameter (2 of 4)",
-        "entries are left out: BLOCK_B=4096 is none of the spec's values (1 of 4)",
+        "entries are left out: BLOCK_B=4096 is not one of the spec's values (1 of 4)",
         "entries are left out: they name no device (1 of 4)",
     ]
 
@@ -79,14 +79,14 @@ def test_what_was_found_here_stays(tmp_path: Path, capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("text", "spec", "words"),
     [
-        ("x = 1\n", None, "there is no dictionary TUNED_"),
+        ("x = 1\n", None, "no dictionary TUNED_"),
         ("def\n", None, "invalid syntax"),
-        (_MODULE.replace('"large")', '"larger")'), None, "('float32', 'larger') is no pair"),
-        (_MODULE.replace("(128, 64)", "(128, 64, 2)"), None, "the fields of BlockSizes are not known here"),
-        (_MODULE.replace("4096)", "size())"), None, "'b_block_size' is no whole number"),
-        (_MODULE.replace('"TPU v5p":', "SELF:") + "SELF = SELF\n", None, "'SELF' stands for itself"),
-        (_MODULE.replace('"TPU v5p":', "ONE:") + "ONE = TWO\nTWO = ONE\n", None, "'ONE' stands for itself"),
-        (_MODULE.replace('"TPU v5p":', '"TPU\x1b":'), None, "'TPU?' is no device's name"),
+        (_MODULE.replace('"large")', '"larger")'), None, "('float32', 'larger') is not a pair"),
+        (_MODULE.replace("(128, 64)", "(128, 64, 2)"), None, "the fields of BlockSizes are unknown"),
+        (_MODULE.replace("4096)", "size())"), None, "'b_block_size' is not a whole number"),
+        (_MODULE.replace('"TPU v5p":', "SELF:") + "SELF = SELF\n", None, "'SELF' is defined by itself"),
+        (_MODULE.replace('"TPU v5p":', "ONE:") + "ONE = TWO\nTWO = ONE\n", None, "'ONE' is defined by itself"),
+        (_MODULE.replace('"TPU v5p":', '"TPU\x1b":'), None, "'TPU?' is not a device's name"),
         (_MODULE.replace('"TPU v5p":', "5:"), None, "they name no device (4 of 4)"),
         (_MODULE + f"X = {9000 * '-'}1\n", None, "it is nested too deeply"),
         (_MODULE.replace("(128, 64)", f"(128, {400 * '-'}1)"), None, "it is nested too deeply"),
@@ -95,15 +95,15 @@ def test_what_was_found_here_stays(tmp_path: Path, capsys: Capture) -> None:
         (_MODULE.replace("BlockSizes(128, 64)", "5"), None, "expected a call with fields"),
         (_MODULE + "\0", None, "null bytes"),
         (_MODULE.replace('Bucket("small"', "Bucket([]"), None, "expected a bucket with a name"),
-        (_MODULE.replace('Bucket("small"', "Bucket({[]}"), None, "'{[]}' is no literal"),
+        (_MODULE.replace('Bucket("small"', "Bucket({[]}"), None, "'{[]}' is not a literal"),
         (_MODULE.replace('ShapeBucket("small", 512, 2048, 4096, 16384)', "[]"), None, "expected a call with fields"),
         (_MODULE.replace("512, 2048", '"x", 2048'), None, "'b' has no bounds"),
         (_MODULE.replace("512, 2048", "512, 1e400"), None, "'b' has no bounds"),
         (_MODULE.replace("512, 2048", "-512, 2048"), None, "'b' has no bounds"),
         (_MODULE.replace(", v_max=131072", ""), None, "'v' has no bounds"),
-        (_MODULE.replace('"bfloat16", "small"', '["bfloat16"], ["small"]'), None, "is no pair"),
+        (_MODULE.replace('"bfloat16", "small"', '["bfloat16"], ["small"]'), None, "is not a pair"),
         (_MODULE, {"dimensions": ["B", "V", "D"], "parameters": _SPEC["parameters"]}, "dimension D has no range"),
-        (_MODULE, {"dimensions": ["B", "V"], "parameters": _ROWS}, "no field of theirs is a parameter"),
+        (_MODULE, {"dimensions": ["B", "V"], "parameters": _ROWS}, "none of their fields is a parameter"),
     ],
 )
 def test_what_is_no_such_table_is_refused_in_words(
@@ -188,7 +188,7 @@ def test_tables_are_read_in_all_forms(tmp_path: Path, capsys: Capture, text: str
 def test_a_table_whose_keys_have_no_names_says_what_to_write(tmp_path: Path, capsys: Capture) -> None:
     code, _, said = run(tmp_path, capsys, "TUNED = {(1024, 512): (128,)}", _MATMUL)
     assert code == 2
-    assert "a key has 2 parts, and 0 names: say '# key:' above the table" in said
+    assert "a key has 2 parts, but 0 names: write '# key:' above the table" in said
 
 
 def run_json(folder: Path, capsys: Capture, table: Any, name: str = "tpu7x") -> tuple[int, str, str]:
@@ -227,7 +227,7 @@ def test_tokamax_s_json_gives_the_fastest_configuration_of_each_arguments(tmp_pa
 
 @pytest.mark.parametrize(
     ("table", "words"),
-    [("", "no JSON"), ("[]", "expected an object of objects"), ('{"x": {}}', "'x' is no JSON"), ("{}", "no entries")],
+    [("", "not JSON"), ("[]", "expected an object of objects"), ('{"x": {}}', "'x' is not JSON"), ("{}", "no entries")],
 )
 def test_what_is_no_json_table_is_refused_in_words(tmp_path: Path, capsys: Capture, table: str, words: str) -> None:
     code, _, said = run_json(tmp_path, capsys, table)

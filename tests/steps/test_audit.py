@@ -52,7 +52,7 @@ def test_what_asks_for_something_is_a_task() -> None:
         (lambda x, y: 0 * x + 1, "ones"),
         (lambda x, y: 0 * x + y.mean(), "its mean"),
         (lambda x, y: y * (1 + 1e-9), "the input 'y'"),
-        (lambda x, y: 0 * x + np.arange(16, dtype=np.float32), "what was right for other inputs"),
+        (lambda x, y: 0 * x + np.arange(16, dtype=np.float32), "the right output for other inputs"),
     ],
 )
 def test_what_nobody_has_to_compute_is_none(function: Callable[..., Any], found: str) -> None:
@@ -71,7 +71,7 @@ def test_a_reference_passes_its_own_tolerance() -> None:
     found = task_of(rough, lambda x, y: x * y).rough()
     assert len(found) == 1
     assert re.fullmatch(
-        r"the reference itself is off by 0\.0\d+ in 'out' on 'normal' inputs, and its tolerance allows at most \S+",
+        r"the reference itself is off by 0\.0\d+ in 'out' on 'normal' inputs, but its tolerance allows only \S+",
         found[0],
     )
     assert task_of(rough, lambda x, y: x * y, rtol=1e-2).rough() == []

@@ -66,7 +66,7 @@ def test_whose_doing_it_is() -> None:
         run_in_child(lambda: b"", limits, lambda _: os._exit(3))
     # Untrusted code cannot claim a fault.
     ending = run_in_child(lambda: _raise(KeyError("x")), limits, is_trusted=False)
-    assert (ending.how, ending.reason(limits)) == ("died", "answered when nothing was asked")
+    assert (ending.how, ending.reason(limits)) == ("died", "answered before it was asked")
 
 
 def test_who_sleeps_runs_out_of_wall_time() -> None:

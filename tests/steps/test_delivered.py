@@ -95,7 +95,8 @@ def test_what_is_wrong_where_nobody_traces_it_is_found(tmp_path: Path, capsys: p
     file = _judged(eager, tmp_path / "eager")
     _checked(tmp_path / "eager")
     assert (
-        "called with arrays, without jax.jit, it is wrong: 'out'" in _told(tmp_path / "eager", file, capsys)["square"]
+        "called with arrays, without jax.jit, its output is wrong: 'out'"
+        in _told(tmp_path / "eager", file, capsys)["square"]
     )
 
 

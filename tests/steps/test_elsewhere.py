@@ -278,7 +278,7 @@ def test_what_stands_for_no_source_is_turned_down_with_the_reason(lower: Lower, 
     assert normalise.main(words) == 0
     report = lower((tmp_path / "out.py").read_bytes())
     assert report["kind"] == "lower-error"
-    assert "a source must be a regular file, and this is a folder" in report["reason"]
+    assert "a source must be a regular file, but this is a folder" in report["reason"]
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="the clock is not moved there")

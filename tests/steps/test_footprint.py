@@ -246,7 +246,7 @@ SINGLE = pl.Buffered(1)
         (3, {}, "reads what an earlier step has written"),
         (3, {"read": SINGLE}, ""),
         (3, {"written": SINGLE}, ""),
-        (2, {"read": SINGLE}, "gone on to 2 other blocks, and after that the input to 1"),
+        (2, {"read": SINGLE}, "moved on by 2 blocks, and then the input by 1"),
         (2, {"read": SINGLE, "written": SINGLE}, ""),
         (1, {"read": SINGLE, "written": SINGLE}, "reads what an earlier step"),
         (4, {"semantics": ("parallel",)}, "no axis is parallel"),

@@ -68,10 +68,10 @@ def test_what_is_nested_too_deeply_is_for_lower_to_judge(
 
 
 NO_SOURCES = {
-    "a pipe": "a source must be a regular file, and this is a pipe",
-    "a device": "a source must be a regular file, and this is a device",
-    "a folder": "a source must be a regular file, and this is a folder",
-    "too much": "a source may have at most 1024 KiB, and this one has more",
+    "a pipe": "a source must be a regular file, but this is a pipe",
+    "a device": "a source must be a regular file, but this is a device",
+    "a folder": "a source must be a regular file, but this is a folder",
+    "too much": "a source may have at most 1024 KiB, but this one has more",
 }
 
 

@@ -91,7 +91,7 @@ def test_what_no_output_needs_needs_no_word() -> None:
 
 def test_what_stands_in_a_loop_or_a_branch_needs_its_own_word() -> None:
     looped = jax.make_jaxpr(lambda x: jax.lax.fori_loop(0, 3, lambda _, y: jnp.sort(y), x))(X)
-    with pytest.raises(outside.Refused, match="'sort' stands outside"):
+    with pytest.raises(outside.Refused, match="'sort' is outside"):
         outside.check(looped.jaxpr, ["loops"], 0)
 
 

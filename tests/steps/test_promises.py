@@ -57,7 +57,7 @@ def test_a_promise_that_is_kept_changes_nothing() -> None:
 
 
 def test_a_promise_that_is_broken_is_told_with_its_step() -> None:
-    with pytest.raises(promises.Broken, match=r"multiple of 8, and one is 4 at step \[0\] of its grid"):
+    with pytest.raises(promises.Broken, match=r"multiple of 8, but one is 4 at step \[0\] of its grid"):
         _run(_traced(_rows(4), ROWS), np.zeros((64, 128), np.float32))
 
 
@@ -77,7 +77,7 @@ def test_a_promise_of_an_index_map() -> None:
         out = pl.BlockSpec((8, 128), lambda i: (i, 0))
         return pl.pallas_call(kernel, grid=(7,), in_specs=[rows], out_specs=out, out_shape=ROWS)(x)
 
-    with pytest.raises(promises.Broken, match="multiple of 8, and one is 1 in an index map"):
+    with pytest.raises(promises.Broken, match="multiple of 8, but one is 1 in an index map"):
         _run(_traced(shifted, ROWS), np.zeros((64, 128), np.float32))
 
 
@@ -92,7 +92,7 @@ def test_a_gather_in_a_kernel_stays_in_bounds(by: int) -> None:
     on_cpu = program.load_program(program.export_program(closed, [ROWS, *closed.in_avals[1:]], "cpu")).call(x, at)
     assert np.isnan(np.asarray(on_cpu[0])).any() == bool(by)
     if by:
-        with pytest.raises(promises.Broken, match="indices from 0 to 127, and one is 128"):
+        with pytest.raises(promises.Broken, match="indices from 0 to 127, but one is 128"):
             _run(closed, x, at)
     else:
         _run(closed, x, at)

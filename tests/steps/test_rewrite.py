@@ -342,12 +342,12 @@ def test_loops_are_unrolled_where_their_length_is_known() -> None:
         "unrolled by 2",
         "unrolled by 4",
         "unrolled by 8",
-        "wholly unrolled",
+        "fully unrolled",
     ]
     four = changed(LOOP, ("fori_loop(0, steps,", "fori_loop(0, 4,"))
     assert [name.removeprefix("loop of add: ") for name in found(four, "unrolling")] == [
         "unrolled by 2",
-        "wholly unrolled",
+        "fully unrolled",
     ]
     assert not found(changed(LOOP, ("fori_loop(0, steps,", "fori_loop(0, x_ref[0, 0],")), "unrolling")
     assert not found(changed(LOOP, ("steps=k // 128", "steps=x[0, 0]")), "unrolling")
@@ -562,8 +562,8 @@ def test_what_is_in_the_history_is_not_proposed(run_step: Run, tmp_path: Path) -
         ({"spec": "none.json"}, "none.json: No such file or directory"),
         ({"seed": "spec.json"}, "v0000: no EVOLVE block"),
         ({"selection": "seed.py"}, "seed.py: not JSON"),
-        ({"selection": "spec.json"}, "spec.json: no survivors"),
-        ({"history": "seed.py"}, "seed.py: no history"),
+        ({"selection": "spec.json"}, "spec.json: not a selection"),
+        ({"history": "seed.py"}, "seed.py: not a history"),
     ],
 )
 def test_wrong_inputs_are_told(run_step: Run, tmp_path: Path, flags: dict[str, str], message: str) -> None:

@@ -90,10 +90,10 @@ def test_an_input_is_what_its_formula_makes_of_those_before_it() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("cumsum(sizes)", "its values are [8], not [9]"),
+        ("cumsum(sizes)", "its values have the shape [8], not [9]"),
         ("cumsum(later)", "it has no value: KeyError: 'later'"),
         ("open(sizes)", "it has no value: KeyError: 'open'"),
-        ("sizes.tobytes()", "'sizes.tobytes()' is no part of a formula"),
+        ("sizes.tobytes()", "'sizes.tobytes()' is not allowed in a formula"),
         ("cumsum(sizes", "it has no value: SyntaxError"),
     ],
 )

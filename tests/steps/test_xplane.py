@@ -148,7 +148,7 @@ def test_programs_are_told_by_id_and_asked_for_by_name() -> None:
     report = trace.report(module="jit_h")
     assert (report["kind"], report["reason"]) == (
         "suspicious",
-        "no execution of 'jit_h' is in the trace, there are jit_f, jit_g",
+        "the trace has no execution of 'jit_h'; it has jit_f, jit_g",
     )
 
 
@@ -212,7 +212,7 @@ def test_ops_lie_in_their_window() -> None:
     trace.add("XLA Ops", "copy.3", 209, 4)
     program = trace.program()
     assert _kinds(program) == [("1", "outside")]
-    assert program["refused"][0]["reason"] == "op 'copy.3' reaches 3 us outside of the window of run 1 of jit_f"
+    assert program["refused"][0]["reason"] == "op 'copy.3' extends 3 us beyond the window of run 1 of jit_f"
 
 
 def test_rounding_is_no_reason_to_refuse() -> None:
@@ -271,7 +271,10 @@ def test_who_has_other_ops_is_another() -> None:
     trace.run(9, 250, ops=(("while.1", 0.0, 0.5), ("copy.9", 0.5, 0.1)))
     program = trace.program()
     assert _kinds(program) == [("9", "ops")]
-    assert program["refused"][0]["reason"] == "not the ops of others: without 'copy.2', 'dot.1', with 'copy.9'"
+    assert (
+        program["refused"][0]["reason"]
+        == "its ops differ from those of other executions: without 'copy.2', 'dot.1', with 'copy.9'"
+    )
 
 
 def test_what_lacks_ops_amid_the_trace_is_not_cut_off() -> None:
@@ -313,7 +316,7 @@ def test_6_us_among_13_ms_are_no_sample(is_whole: bool) -> None:
 def test_below_the_floor_is_impossible() -> None:
     report = runs_of_one().report(floor=9e-6)
     assert report["verdict"] == "rejected"
-    assert report["reason"] == "all executions are refused: 8 us, the least that can be is 9 us"
+    assert report["reason"] == "all executions are refused: 8 us, the least possible is 9 us"
     assert runs_of_one().report(floor=7e-6)["verdict"] == "ok"
 
 

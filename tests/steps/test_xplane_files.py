@@ -102,7 +102,7 @@ def test_other_bytes_are_no_reason_to_fall_over() -> None:
 def test_what_is_no_trace_ends_the_step_in_words(run_step: Run, tmp_path: Path) -> None:
     for name, content, words in (
         ("empty", b"", "the file is empty"),
-        ("text", b"hello, world\n" * 9, "no XPlane trace, or not all of one: byte 2: no field begins with 0x6c"),
+        ("text", b"hello, world\n" * 9, "not an XPlane trace, or cut off: byte 2: no field begins with 0x6c"),
         ("cut", runs_of_one().bytes()[:-40], "are missing"),
     ):
         (tmp_path / name).write_bytes(content)

@@ -284,7 +284,7 @@ TEST_CASE("a plan is asked for without code, and the code by the plan, of one mo
   request.stage = Stage::plan;
   const Prompt planned = make_prompt(request, *plan_templates);
   CHECK(planned.record["stage"] == "plan");
-  CHECK(user_text(planned).find("Answer with the plan alone") != std::string::npos);
+  CHECK(user_text(planned).find("Answer with only the plan") != std::string::npos);
   CHECK(user_text(planned).find("<plan>") == std::string::npos);
   request.stage = Stage::code;
   CHECK(user_text(make_prompt(request, code)).find("PLANNED") == std::string::npos);
