@@ -170,7 +170,7 @@ TEST_CASE("a bundle leaves the selections that are recorded here") {
   std::string warning;
   const std::string path = folder / "a.evolve";
   write_bundle(path, kSelection, kSelection);
-  SessionOptions options;
+  CampaignFlags options;
   options.campaign.state = folder / "state";
   {
     auto state = open_state(folder / "state", Sharing::names, warning);
@@ -206,7 +206,7 @@ TEST_CASE("an imported round's judge runs where it is this version's, or was ask
   past.record.sources.push_back({"kernels/a.py", content_digest("theirs")});
   past.stored = {0, 0, "a", 1, "2026", encode(past.record)};
 
-  auto id = ledger.rounds().add_record(past.stored, cache::Origin::imported);
+  auto id = ledger.rounds().add_record(past.stored, cache::RecordOrigin::imported);
   REQUIRE(id);
   past.stored.id = *id;
   auto judge = choose_judge(past, **state, false);
@@ -229,7 +229,7 @@ TEST_CASE("an imported round's judge runs where it is this version's, or was ask
 
   // A build here that makes the same record makes the record our own, and a later import does not
   // change that.
-  for (cache::Origin origin : {cache::Origin::own, cache::Origin::imported}) {
+  for (cache::RecordOrigin origin : {cache::RecordOrigin::own, cache::RecordOrigin::imported}) {
     REQUIRE(*ledger.rounds().add_record(past.stored, origin) == *id);
     judge = choose_judge(past, **state, false);
     REQUIRE(judge);
