@@ -231,9 +231,7 @@ class Module:
 
     def eval(self) -> Module:
         """Raises NotImplementedError: evaluation needs the kept statistics of batches, which are not known."""
-        raise NotImplementedError(
-            "a model in evaluation mode (`eval()`) is not supported: batch statistics are not kept"
-        )
+        raise NotImplementedError("evaluation mode (`eval()`) is not supported: batch statistics are not kept")
 
 
 class Group(Module):
@@ -401,12 +399,7 @@ _DRAWERS: dict[str, Callable[..., Sample]] = {
     "empty": lambda *size: Sample(_shape(size)),
     "full": lambda size, value: _constant(value, size),
     "arange": lambda count: Sample(
-        (count,),
-        "int64",
-        0,
-        count - 1,
-        frozenset({"a sequence of consecutive numbers"}),
-        recipe=f"jnp.arange({int(count)})",
+        (count,), "int64", 0, count - 1, frozenset({"consecutive numbers"}), recipe=f"jnp.arange({int(count)})"
     ),
     "tensor": _given,
     "randperm": lambda count: Sample((count,), "int64", 0, count - 1, frozenset({"a permutation"})),

@@ -342,7 +342,7 @@ def test_recurrent_layers_go_both_ways(translated: Callable[..., Translated], ki
         ("pass", "return raised(x * 1) + x", "'x … =', which changes what another name may have, too"),
         ("pass", "y = F.relu(x, inplace=True)\nreturn x + y", "'x', which was changed in place through another name"),
         ("self.f = nn.ReLU(inplace=True)", "return self.f(x) + x", "'x', which was changed in place"),
-        ("self.eval()", "return x", "a model in evaluation mode (`eval()`) is not supported"),
+        ("self.eval()", "return x", "evaluation mode (`eval()`) is not supported"),
         ("self.n = 0", "self.n += 1\nreturn x", "'self.n … =', which changes what is not a name"),
         (
             "self.f = nn.Sequential(nn.ReLU())",

@@ -78,7 +78,7 @@ TEST_CASE("an archive that grows beyond its limits is refused") {
   CHECK(error_of(folder / "bomb", {8 << 20, 8 << 20}).empty());
   CHECK(error_of(folder / "bomb", {1 << 20, 8 << 20}).find("'a' is larger than 1048576 bytes") !=
         std::string::npos);
-  CHECK(error_of(folder / "bomb", {8 << 20, 7 << 20}).find("more than 7340032 bytes") !=
+  CHECK(error_of(folder / "bomb", {8 << 20, 7 << 20}).find("larger than 7340032 bytes") !=
         std::string::npos);
 }
 
@@ -183,7 +183,7 @@ TEST_CASE("a bundle leaves the selections that are recorded here") {
   REQUIRE(!answer);
   CHECK(answer.error().message ==
         path + ": round-1 of 'a' is already recorded with another selection");
-  CHECK(answer.error().hint.starts_with("another --state FOLDER"));
+  CHECK(answer.error().hint.starts_with("use another --state FOLDER"));
   auto state = open_state(folder / "state", Sharing::names, warning);
   REQUIRE(state);
   auto rounds = (*state)->ledger->rounds().selections("a");

@@ -58,7 +58,7 @@ TEST_CASE("another line above a proposal is told with its number", "[proposal]")
        {std::pair("# evolve: note: x\n# evolve: nota: y\n",
                   "line 2: 'nota': expected 'parents', 'note' or 'pass' and a colon"),
         {"# evolve: parents: v0003, best\n", "line 1: parents: 'best' is not the id of a variant"},
-        {"# evolve: parents: v00001\n", "line 1: parents: 'v00001' is no variant's id"},
+        {"# evolve: parents: v00001\n", "line 1: parents: 'v00001' is not the id of a variant"},
         {"# evolve: parents:\n", "line 1: parents: '' is not the id of a variant"}}) {
     auto read = read_proposal_file(text);
     REQUIRE(!read);

@@ -61,7 +61,7 @@ TEST_CASE("an origin is read from the variant.json that is written of it", "[var
   json nameless = record;
   nameless["id"] = "v7";
   CHECK(search::read_origin(nameless, "id", "variant.json").error().message ==
-        "variant.json: no id or no round");
+        "variant.json: the id or the round is missing");
 }
 
 TEST_CASE("a rejection keeps the evidence of its step", "[variant]") {
