@@ -1,7 +1,7 @@
 // Sketches: short summaries that tell programs apart, and the distance between two programs. Pure.
 //
-// A program stands for what `lower` traced it to (jaxpr.json, as rules/programs/wire.py packs it). Its
-// features are those of the Weisfeiler-Lehman subtree kernel of depth 1 (Shervashidze et al.,
+// A program stands for what `lower` traced it to (jaxpr.json, as rules/programs/wire.py packs it).
+// Its features are those of the Weisfeiler-Lehman subtree kernel of depth 1 (Shervashidze et al.,
 // Weisfeiler-Lehman graph kernels, 2011). Each operation gives two features. The first holds the
 // kernel, loop or branch around the operation, its parameters, and the types and shapes of its
 // operands and results. The second adds the operation, argument or number that made each operand.

@@ -64,7 +64,8 @@ Result<Origin> read_origin(const json& from, const char* id_key, const std::stri
   Origin out;
   const auto id = VariantId::parse(text_at(from, id_key));
   const json& round = member(from, "round");
-  if (!id || !round.is_number_integer()) return bad_origin(record, "the id or the round is missing");
+  if (!id || !round.is_number_integer())
+    return bad_origin(record, "the id or the round is missing");
   out.id = *id;
   out.round = round.get<int>();
   out.note = text_at(from, "note");
