@@ -16,7 +16,6 @@ class Scan {
        BlobStore& blobs, const std::function<void(NodeId)>& tell)
       : graph_(graph),
         lookup_(lookup),
-        files_(files),
         blobs_(blobs),
         plan_(graph, targets),
         dyndeps_(graph, plan_, files, tell) {}
@@ -132,7 +131,6 @@ class Scan {
 
   Graph& graph_;
   Lookup& lookup_;
-  Files& files_;
   BlobStore& blobs_;
   std::set<NodeId> absent_;  // made files whose digest is known, but that are not in place
   std::set<NodeId> unread_;  // dyndep files
