@@ -1,5 +1,7 @@
 #include "engine/campaign/generator/step_sources.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <sstream>
@@ -57,7 +59,8 @@ std::vector<std::string> imports_in(const std::string& text) {
       list += line;
     }
     out.push_back(package);
-    for (const std::string& name : names_in(list)) out.push_back(package + '.' + name);
+    for (const std::string& name : names_in(list))
+      out.push_back(fmt::format("{}.{}", package, name));
   }
   return out;
 }
