@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <compare>
 #include <cstddef>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
@@ -43,7 +42,13 @@ class VariantId {
   [[nodiscard]] std::string text() const;
 
   // An id is less than another if its variant was made before.
-  constexpr auto operator<=>(const VariantId&) const = default;
+  friend constexpr bool operator<(VariantId id, VariantId other) {
+    return id.number_ < other.number_;
+  }
+  friend constexpr bool operator>=(VariantId id, VariantId other) { return !(id < other); }
+  friend constexpr bool operator==(VariantId id, VariantId other) {
+    return id.number_ == other.number_;
+  }
 
  private:
   int number_ = 0;
