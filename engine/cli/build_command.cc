@@ -126,7 +126,7 @@ class CampaignBuild {
         options_(std::move(options)),
         opened_(opened),
         state_(*opened.state),
-        null_build_(up_to_date),
+        up_to_date_(up_to_date),
         remote_(remote),
         memo_(remote != nullptr ? remote->memo() : static_cast<Memo&>(*state_.memo)),
         progress_(progress_style(common, command), common.color, options_.jobs, state_.clock),
@@ -221,8 +221,12 @@ class CampaignBuild {
       }
     }
     auto built = build_report(opened_.campaign, summary, round);
-    if (!built && status) status = std::move(built).error();
-    report_ = built ? *std::move(built) : json::object();
+    report_ = json::object();
+    if (built) {
+      report_ = *std::move(built);
+    } else if (status) {
+      status = std::move(built).error();
+    }
     if (!nodes_report_.is_null()) report_["nodes"] = nodes_report_;
     // The round's files in the folder are from an earlier build.
     if (!status) report_.erase("best");
@@ -231,7 +235,7 @@ class CampaignBuild {
     if (!status) return status;
     tell(common_, command_, report_, nodes_text_ + remote_text_);
     TRY(check_seed(opened_.campaign));
-    auto noted = null_build_.note(targets, lookup_, summary, report, record);
+    auto noted = up_to_date_.note(targets, lookup_, summary, report, record);
     if (!noted) common_.warn(noted.error().message);
     return {};
   }
@@ -287,7 +291,7 @@ class CampaignBuild {
   BuildOptions options_;
   OpenCampaign& opened_;
   State& state_;
-  UpToDate& null_build_;
+  UpToDate& up_to_date_;
   Remote* remote_;
   Memo& memo_;
   Progress progress_;
