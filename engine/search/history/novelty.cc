@@ -75,7 +75,7 @@ std::vector<NoveltyEntry> near_duplicates(const std::vector<Sketched>& variants,
       known.insert(variant.program);
       earlier.push_back(variant);
     }
-    out.push_back(std::move(entry));
+    out.push_back(entry);
   }
   return out;
 }
