@@ -38,6 +38,7 @@ std::vector<ModuleChange> kernels(const Facts& before, const Facts& after) {
   for (const KernelFacts& kernel : after.kernels)
     seconds[base_name(kernel)].after += kernel.all_seconds();
   std::vector<ModuleChange> out;
+  out.reserve(seconds.size());
   for (const auto& [name, change] : seconds) out.push_back({name, change});
   sort_by_change(out);
   return out;

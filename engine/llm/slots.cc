@@ -33,6 +33,7 @@ std::string entry_line(std::string_view text) {
 
 std::string tensor_words(const std::vector<SpecText::Tensor>& tensors) {
   std::vector<std::string> out;
+  out.reserve(tensors.size());
   for (const SpecText::Tensor& one : tensors)
     out.push_back(fmt::format("{} {}[{}]", one.name, one.dtype, fmt::join(one.shape, ", ")));
   return fmt::format("{}", fmt::join(out, "; "));

@@ -36,11 +36,9 @@ class Novelty {
       TRY_ASSIGN(auto sketched, read_program(fmt::format("{}/{}", arguments_.round_dir, id)));
       if (sketched) variants.push_back(*std::move(sketched));
     }
-    for (search::NoveltyEntry& entry :
-         search::near_duplicates(variants, arguments_.least, history, earlier_)) {
-      const VariantId id = entry.id;
-      entries_[id] = std::move(entry);
-    }
+    for (const search::NoveltyEntry& entry :
+         search::near_duplicates(variants, arguments_.least, history, earlier_))
+      entries_[entry.id] = entry;
     return write();
   }
 
