@@ -76,7 +76,7 @@ PromptHistory history_of(const search::History& past,
   }
   for (const search::Survivor& one : survivors) {
     out.scores[one.variant.id] = one.score;
-    out.elites.push_back({one.variant.id, one.variant.id.text(), one.score, one.variant.note});
+    out.elites.push_back({one.variant.id, one.score, one.variant.note});
   }
   return out;
 }

@@ -21,7 +21,6 @@ struct JudgedVariant : search::PastVariant {
 // A variant that survived, of any lineage.
 struct Elite {
   VariantId id;
-  std::string variant;  // the text of the id
   double score = 0;
   std::string note;
   std::string source = {};  // empty: not shown

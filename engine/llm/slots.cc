@@ -195,9 +195,8 @@ std::vector<std::string> inspirations_of(const Material& material) {
   std::vector<std::string> out;
   std::set<std::string> told = {material.parent.id, material.second_parent.id};
   for (const Elite& elite : material.history.elites) {
-    if (!told.insert(elite.variant).second) continue;
-    out.push_back(
-        entry_line(fmt::format("{}, {:.3f}x: {}", elite.variant, elite.score, elite.note)));
+    if (!told.insert(elite.id.text()).second) continue;
+    out.push_back(entry_line(fmt::format("{}, {:.3f}x: {}", elite.id, elite.score, elite.note)));
     if (!elite.source.empty() && out.size() <= kMostInspiringSources)
       out.back() += "\n" + elite.source;
   }

@@ -42,16 +42,15 @@ std::vector<std::string> imports_in(const std::string& text) {
   std::vector<std::string> out;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    const size_t start = line.find_first_not_of(" \t");
-    if (start == std::string::npos) continue;
-    line.erase(0, start);
     constexpr std::string_view kFrom = "from ", kImport = "import ", kBetween = " import ";
+    line.erase(0, line.find_first_not_of(" \t"));
     if (line.starts_with(kImport)) {
       for (std::string& name : names_in(line.substr(kImport.size())))
         out.push_back(std::move(name));
     }
+    if (!line.starts_with(kFrom)) continue;
     const size_t between = line.find(kBetween);
-    if (!line.starts_with(kFrom) || between == std::string::npos) continue;
+    if (between == std::string::npos) continue;
     const std::string package = first_word(line.substr(kFrom.size()));
     std::string list = line.substr(between + kBetween.size());
     while (list.find('(') != std::string::npos && list.find(')') == std::string::npos &&
