@@ -347,7 +347,7 @@ TEST_CASE("of the best others the sources are shown, too") {
   request.history = llm::history_of(
       {}, {survivor_of("v0004", 1.4, "best"), survivor_of("v0001", 1.3, "the parent"),
            survivor_of("v0003", 1.2, "good"), survivor_of("v0002", 1.1, "fair")});
-  for (Elite& elite : request.history.elites) elite.source = "source of " + elite.variant + "\n";
+  for (Elite& elite : request.history.elites) elite.source = "source of " + elite.id.text() + "\n";
   const std::string text = user_text(make_prompt(request, templates_of("{{inspirations}}\n")));
   CHECK(text.find("v0002, 1.100x: fair\nv0003, 1.200x: good\nsource of v0003\n\n"
                   "v0004, 1.400x: best\nsource of v0004\n") != std::string::npos);
