@@ -13,11 +13,10 @@ namespace evolve {
 
 namespace {
 
-using nlohmann::json;
-
 constexpr int kNearestOf = 200;  // past results to compare with an edge that has no history
 
-// Drops pairs of parts, one gone and one new, with the same value: a file under another name.
+// Drops pairs of parts (one gone, one new) with the same value, because such a pair is a renamed
+// file.
 void drop_renames(std::vector<KeyChange>& changes) {
   for (size_t i = 0; i < changes.size();) {
     const auto twin = std::find_if(changes.begin(), changes.end(), [&](const KeyChange& other) {
@@ -33,6 +32,23 @@ void drop_renames(std::vector<KeyChange>& changes) {
     changes.erase(changes.begin() + static_cast<std::ptrdiff_t>(std::min(at, i)));
     i = 0;
   }
+}
+
+// Returns the text by which groups are sorted: first by the build's number, and then results from
+// elsewhere by machine.
+std::string place_of(const ResultOrigin& origin) {
+  return origin.build ? fmt::format("{:09}", origin.build->id) : "~" + origin.built_on;
+}
+
+void add_to_group(StoredEdges& group, const std::string& step, ResultOrigin origin) {
+  if (++group.count == 1) {
+    group.step = step;
+    group.origin = std::move(origin);
+    return;
+  }
+  group.origin.seconds += origin.seconds;
+  group.origin.paid_by.clear();
+  group.origin.built_at = std::min(group.origin.built_at, origin.built_at);
 }
 
 }  // namespace
@@ -51,16 +67,16 @@ Result<bool> Why::would_run() {
                      [](const Pending& one) { return one.need != Pending::Need::restore; });
 }
 
-Result<json> Why::pending() {
+Result<std::vector<PendingEdge>> Why::pending() {
   TRY_ASSIGN(auto found, look());
-  json rows = json::array();
+  std::vector<PendingEdge> out;
   for (const Pending& one : found) {
-    TRY_ASSIGN(auto row, row_of(one));
-    rows.push_back(std::move(row));
+    TRY_ASSIGN(auto edge, explain(one));
+    out.push_back(std::move(edge));
     seen_.insert(one.edge);
   }
   found_ = std::move(found);
-  return rows;
+  return out;
 }
 
 Result<std::string> Why::asked_again() {
@@ -68,31 +84,40 @@ Result<std::string> Why::asked_again() {
   return text_of(asked);
 }
 
-Result<json> Why::stored() {
-  std::map<std::pair<std::string, std::string>, json> groups;
+Result<Explanation> Why::explanation() {
+  Explanation out;
+  TRY_ASSIGN(out.pending, pending());
+  TRY_ASSIGN(out.stored, stored());
+  TRY_ASSIGN(out.last_build, last_build());
+  return out;
+}
+
+Result<std::vector<StoredEdges>> Why::stored() {
+  std::map<std::pair<std::string, std::string>, StoredEdges> groups;
   const BuildPlan plan(graph_, targets_);
   for (EdgeId id : plan.wanted_edges()) {
     if (graph_.edge(id).is_phony() || seen_.contains(id)) continue;
     TRY_ASSIGN(auto last, opened_.state->ledger->last_record(lookup_.keys().record_name(id)));
     if (!last) continue;
     TRY_ASSIGN(auto origin, origin_of(last->result));
-    add_to_group(groups, graph_.extension(id, "step"), last->result, origin);
+    const std::string step = graph_.extension(id, "step");
+    add_to_group(groups[{place_of(origin), step}], step, std::move(origin));
   }
-  json rows = json::array();
-  for (auto& [name, row] : groups) rows.push_back(std::move(row));
-  return rows;
+  std::vector<StoredEdges> out;
+  for (auto& [name, group] : groups) out.push_back(std::move(group));
+  return out;
 }
 
-Result<json> Why::last_build() {
+Result<std::optional<LastBuild>> Why::last_build() {
   auto& ledger = *opened_.state->ledger;
   TRY_ASSIGN(auto builds, ledger.builds().list(opened_.campaign.name));
-  if (builds.empty()) return json();
+  if (builds.empty()) return std::optional<LastBuild>();
   const auto& last = builds.front();
   TRY_ASSIGN(auto edges, ledger.builds().edges(last.id));
   const BuildPlan plan(graph_, targets_);
   const std::set<EdgeId> wanted(plan.wanted_edges().begin(), plan.wanted_edges().end());
-  // Rows are in the manifest's order, and edges that it no longer has come last. The order in which
-  // edges ended is chance.
+  // Rows are in the manifest's order, because the order in which edges ended is chance. Edges that
+  // the manifest no longer has come last.
   std::vector<std::pair<std::optional<EdgeId>, const EdgeRecord*>> ended;
   for (const EdgeRecord& edge : edges) {
     if (edge.outcome == Outcome::hit || edge.outcome == Outcome::joined) continue;
@@ -103,22 +128,21 @@ Result<json> Why::last_build() {
   std::stable_sort(ended.begin(), ended.end(), [](const auto& a, const auto& b) {
     return a.first && (!b.first || *a.first < *b.first);
   });
-  json rows = json::array();
+  LastBuild out = {.id = last.id,
+                   .started = last.started,
+                   .targets = last.targets,
+                   .outcome = last.outcome.empty() ? "did not end" : last.outcome};
   for (const auto& [id, record] : ended) {
     const EdgeRecord& edge = *record;
     TRY_ASSIGN(auto reasons, past_reasons(edge, id, last.id));
-    rows.push_back({{"output", edge.output},
-                    {"step", edge.step},
-                    {"subject", id ? graph_.extension(*id, "subject") : edge.output},
-                    {"outcome", outcome_name(edge.outcome)},
-                    {"seconds", edge.result.seconds},
-                    {"reasons", reasons}});
+    out.edges.push_back({.output = edge.output,
+                         .step = edge.step,
+                         .subject = id ? graph_.extension(*id, "subject") : edge.output,
+                         .outcome = edge.outcome,
+                         .seconds = edge.result.seconds,
+                         .reasons = std::move(reasons)});
   }
-  return json{{"build", last.id},
-              {"started", last.started},
-              {"targets", last.targets},
-              {"outcome", last.outcome.empty() ? "did not end" : last.outcome},
-              {"edges", rows}};
+  return std::optional(std::move(out));
 }
 
 Result<std::vector<Pending>> Why::look() {
@@ -127,34 +151,28 @@ Result<std::vector<Pending>> Why::look() {
   return scan(graph_, targets_, lookup_, opened_.state->files, *opened_.state->blobs);
 }
 
-Result<json> Why::row_of(const Pending& one) {
-  static const std::map<Pending::Need, const char*> kNeeds = {{Pending::Need::run, "run"},
-                                                              {Pending::Need::maybe, "maybe"},
-                                                              {Pending::Need::restore, "restore"}};
-  json row = {{"output", graph_.path(graph_.edge(one.edge).outputs.front())},
-              {"step", graph_.extension(one.edge, "step")},
-              {"subject", graph_.extension(one.edge, "subject")},
-              {"need", kNeeds.at(one.need)},
-              {"reasons", texts_of(one.reasons)}};
-  if (one.need == Pending::Need::restore) {
-    TRY_ASSIGN(auto origin, one.hit ? origin_of(one.hit->result) : Result<json>(json()));
-    row["origin"] = std::move(origin);
+Result<PendingEdge> Why::explain(const Pending& edge) {
+  PendingEdge out = {.output = graph_.path(graph_.edge(edge.edge).outputs.front()),
+                     .step = graph_.extension(edge.edge, "step"),
+                     .subject = graph_.extension(edge.edge, "subject"),
+                     .need = edge.need,
+                     .reasons = texts_of(edge.reasons)};
+  if (edge.need == Pending::Need::restore && edge.hit) {
+    TRY_ASSIGN(out.origin, origin_of(edge.hit->result));
   }
-  if (one.need != Pending::Need::run) return row;
-  TRY_ASSIGN(auto last, opened_.state->ledger->last_record(lookup_.keys().record_name(one.edge)));
-  TRY_ASSIGN(auto finding, lookup_.find(one.edge));
+  if (edge.need != Pending::Need::run) return out;
+  TRY_ASSIGN(auto last, opened_.state->ledger->last_record(lookup_.keys().record_name(edge.edge)));
+  TRY_ASSIGN(auto finding, lookup_.find(edge.edge));
   const auto& now = (finding.full ? *finding.full : finding.declared).parts();
   if (!last) {
-    auto nearest = nearest_of(one.edge, now);
-    if (!nearest) return nearest;
-    row["nearest"] = *std::move(nearest);
+    TRY_ASSIGN(out.nearest, nearest_of(edge.edge, now));
   } else if (last->outcome == Outcome::failed) {
-    row["reasons"] = {fmt::format("failed last time: {}", last->reason)};
-  } else if (auto texts = describe(one.edge, changes_of(last->result.parts, now));
-             !texts.empty() && one.dirty_inputs.empty()) {
-    row["reasons"] = texts;
+    out.reasons = {fmt::format("failed last time: {}", last->reason)};
+  } else if (auto texts = describe(edge.edge, changes_of(last->result.parts, now));
+             !texts.empty() && edge.dirty_inputs.empty()) {
+    out.reasons = std::move(texts);
   }
-  return row;
+  return out;
 }
 
 std::vector<KeyChange> Why::changes_of(const std::vector<KeyPart>& before,
@@ -168,7 +186,8 @@ std::vector<KeyChange> Why::changes_of(const std::vector<KeyPart>& before,
   return out;
 }
 
-Result<json> Why::nearest_of(EdgeId id, const std::vector<KeyPart>& now) {
+Result<std::optional<PendingEdge::Nearest>> Why::nearest_of(EdgeId id,
+                                                            const std::vector<KeyPart>& now) {
   TRY_ASSIGN(auto past, opened_.state->ledger->builds().last_edges_of(graph_.extension(id, "step"),
                                                                       kNearestOf));
   const EdgeRecord* best = nullptr;
@@ -181,42 +200,21 @@ Result<json> Why::nearest_of(EdgeId id, const std::vector<KeyPart>& now) {
     best = &record;
     least = std::move(changes);
   }
-  if (best == nullptr) return json();
-  return json{{"output", best->output}, {"changes", describe(id, least)}};
-}
-
-Result<json> Why::origin_of(const ActionResult& result) {
-  TRY_ASSIGN(auto build, opened_.state->ledger->builds().first_that_ran(result.key));
-  json out = {{"built_at", result.built_at},
-              {"built_on", result.built_on},
-              {"seconds", result.seconds},
-              {"paid_by", result.paid_by},
-              {"build", nullptr}};
-  if (build) {
-    out["build"] = build->id;
-    out["campaign"] = build->campaign;
-    out["targets"] = build->targets;
-  }
+  std::optional<PendingEdge::Nearest> out;
+  if (best != nullptr) out = {.output = best->output, .changes = describe(id, std::move(least))};
   return out;
 }
 
-void Why::add_to_group(std::map<std::pair<std::string, std::string>, json>& groups,
-                       const std::string& step, const ActionResult& result, const json& origin) {
-  // Results from elsewhere are grouped by the machine that built them.
-  const std::string place = origin["build"].is_null()
-                                ? "~" + result.built_on
-                                : fmt::format("{:09}", origin["build"].get<int64_t>());
-  auto [group, is_new] = groups.try_emplace({place, step}, origin);
-  json& row = group->second;
-  if (is_new) {
-    row["step"] = step;
-    row["edges"] = 1;
-    return;
+Result<ResultOrigin> Why::origin_of(const ActionResult& result) {
+  TRY_ASSIGN(auto build, opened_.state->ledger->builds().first_that_ran(result.key));
+  ResultOrigin out = {.built_at = result.built_at,
+                      .built_on = result.built_on,
+                      .seconds = result.seconds,
+                      .paid_by = result.paid_by};
+  if (build) {
+    out.build = {.id = build->id, .campaign = build->campaign, .targets = build->targets};
   }
-  row["edges"] = row["edges"].get<int>() + 1;
-  row["seconds"] = row["seconds"].get<double>() + result.seconds;
-  row.erase("paid_by");
-  if (result.built_at < row["built_at"].get<std::string>()) row["built_at"] = result.built_at;
+  return out;
 }
 
 Result<std::vector<std::string>> Why::past_reasons(const EdgeRecord& edge, std::optional<EdgeId> id,

@@ -48,8 +48,8 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-// Returns the last round among the targets: "round-3" of {"round-1", "round-3"}. No targets: the
-// campaign's last round. 0: no target is a round.
+// Returns the number of the last round among the targets: 3 for {"round-1", "round-3"}. No targets:
+// the campaign's last round. 0: no target is a round.
 int target_round(const Campaign& campaign, const std::vector<std::string>& targets) {
   if (targets.empty()) return campaign.shape.rounds();
   int last = 0;
@@ -228,7 +228,7 @@ class CampaignBuild {
       status = std::move(built).error();
     }
     if (!nodes_report_.is_null()) report_["nodes"] = nodes_report_;
-    // The round's files in the folder are from an earlier build.
+    // After a failure, the round's files in the folder are from an earlier build.
     if (!status) report_.erase("best");
     const json report = report_;
     tell_of_remote();
@@ -240,8 +240,8 @@ class CampaignBuild {
     return {};
   }
 
-  // Loads the snapshot, unless the ledger was lost: an edge that is only known to be up to date is
-  // not recorded again.
+  // Loads the snapshot, unless the ledger was lost. In that case all edges must be recorded again,
+  // and with a snapshot, edges that are up to date would not be.
   Snapshot load() {
     auto builds = state_.ledger->builds().list(opened_.campaign.name);
     if (!builds || builds->empty()) return {};
@@ -253,7 +253,8 @@ class CampaignBuild {
 
   void tell_of_nodes(const BuildPods& nodes) {
     for (const std::string& warning : nodes.warnings()) common_.warn(warning);
-    // Only a warning, because a ledger that cannot be written ends the build by itself.
+    // A failure is only a warning here, because a ledger that cannot be written ends the build
+    // elsewhere.
     if (auto recorded = state_.ledger->use().record_pools(nodes.use()); !recorded) {
       common_.warn(recorded.error().message);
     }
@@ -270,7 +271,8 @@ class CampaignBuild {
     remote_text_ = fmt::format("        {}\n", text_of(shared));
   }
 
-  // Writes the report and the summary. GitHub shows what is appended to the file that it names.
+  // Writes the report and the summary. GitHub names a file in an environment variable, and shows
+  // the text that is appended to that file.
   Status write_ci(const std::string& fault) {
     const std::string folder = state_.folder + "/ci";
     TRY(state_.files.make_folders(folder));
@@ -300,8 +302,8 @@ class CampaignBuild {
   CiReport ci_;
   Snapshot snapshot_;
   Lookup lookup_;
-  Hits hits_;    // found before the build, by look_at_answers()
-  json report_;  // of a build that stopped early: only what it builds
+  Hits hits_;    // the hits that look_at_answers() found before the build
+  json report_;  // if the build stopped early, has only its campaign and round
   std::string remote_text_;
   json nodes_report_;  // null: no nodes were used
   std::string nodes_text_;
@@ -332,14 +334,15 @@ Status check_built(const CommonOptions& common, const BuildCommand& command, Ope
 Status tell_pending(const CommonOptions& common, OpenCampaign& opened,
                     const std::vector<NodeId>& targets) {
   Why why(opened, targets);
-  TRY_ASSIGN(auto rows, why.pending());
+  TRY_ASSIGN(auto pending, why.pending());
   TRY_ASSIGN(auto asked, why.asked_again());
   if (!asked.empty()) common.warn(asked);
-  print_result(common, rows, rows.empty() ? "nothing to do\n" : pending_text(rows));
+  print_result(common, pending_json(pending),
+               pending.empty() ? "nothing to do\n" : pending_text(pending));
   return {};
 }
 
-// The plans that must be decided on before a build, and how its campaign is opened again.
+// The plans that must be decided on before a build, and the options that open its campaign again.
 struct BuildStart {
   UndecidedPlans plans;
   CampaignOptions campaign;
@@ -350,17 +353,17 @@ Result<BuildStart> done(Status status) {
   return BuildStart();
 }
 
-// Builds, unless the build needs plans of rounds after `asked` on which nobody has decided. Then it
-// does nothing, and returns those plans.
+// Builds, unless the build needs plans of rounds after `asked` on which nobody has decided. In that
+// case builds nothing, and returns those plans.
 Result<BuildStart> build_once(const CommonOptions& common, const BuildCommand& command, int asked) {
   TRY_ASSIGN(auto options, options_of(command));
-  // Started before any file is open, because the guard must not hold files that are not its own.
+  // The guard starts before any file is open, because it must not hold files that are not its own.
   world::watch_interrupts();
   TRY_ASSIGN(auto guard, world::GuardProcess::start());
   TRY_ASSIGN(auto opened, open_without_graph(common));
   TRY_ASSIGN(auto remote, Remote::open(command.remote, *opened.state));
   UpToDate up_to_date(opened, command.targets);
-  // A null build reports only the outcome; these options ask for more.
+  // The note of the last build has only the outcome. These options ask for more.
   if (!command.dry_run && !common.json && !command.is_ci && command.trace.empty() &&
       command.check_times == 0) {
     TRY_ASSIGN(auto report, up_to_date.report(common));
@@ -377,7 +380,7 @@ Result<BuildStart> build_once(const CommonOptions& common, const BuildCommand& c
   if (plans.round > 0)
     return BuildStart{std::move(plans), reopening(common.campaign, opened.campaign)};
   if (!opened.campaign.shape.is_sandboxed) {
-    common.warn("--unsafe-no-sandbox: candidates run without the sandbox");
+    common.warn("--unsafe-no-sandbox: the variants' code runs without the sandbox");
   }
   const int jobs = options.jobs;
   auto status = CampaignBuild(common, command, std::move(options), opened, up_to_date, remote.get())
@@ -414,26 +417,27 @@ Status run_build(const CommonOptions& given, const BuildCommand& asked) {
 void add_build_options(CommandLine& line, CLI::App& command, BuildCommand& build) {
   command
       .add_option("-j,--jobs", build.jobs,
-                  "number of edges to run in parallel (default: number of cores)")
+                  "number of steps to run in parallel (default: number of cores)")
       ->check(CLI::Range(1, 1024));
   command
       .add_option("-k", build.keep_going,
-                  "keep going until N edges fail; 0 means no limit (default: 1)")
+                  "keep going until this many steps fail; 0 means no limit (default: 1)")
       ->check(CLI::Range(0, 1'000'000));
   line.add_local(command);
   command.add_flag("-q,--quiet", build.quiet, "do not print progress or a summary");
   command
       .add_option("--resource", build.resources,
-                  "resources that steps may use, for example memory=16GiB or tpu=4")
+                  "a resource that running steps share, for example memory=16GiB or tpu=4; may be "
+                  "given several times")
       ->expected(1)
       ->take_all();
-  command.add_flag(
-      "--ci", build.is_ci,
-      "print plain lines, and write junit.xml and summary.md into the state folder's ci");
-  command.add_option(
-      "--remote-cache", build.remote.url,
-      "take results from this remote cache: a URL of Bazel's HTTP protocol, or gs://bucket");
-  command.add_flag("--remote-write", build.remote.writes, "store results in the remote cache, too");
+  command.add_flag("--ci", build.is_ci,
+                   "print plain lines, and write junit.xml and summary.md into the folder ci of "
+                   "the state folder");
+  command.add_option("--remote-cache", build.remote.url,
+                     "take results from this remote cache: a URL of Bazel's HTTP protocol, or "
+                     "gs://bucket (default: $EVOLVE_REMOTE_CACHE)");
+  command.add_flag("--remote-write", build.remote.writes, "also store results in the remote cache");
   command
       .add_option(
           "--remote-timeout", build.remote.timeout_seconds,
@@ -442,15 +446,19 @@ void add_build_options(CommandLine& line, CLI::App& command, BuildCommand& build
 }
 
 void add_build(CommandLine& line) {
-  auto* command = line.app().add_subcommand("build", "build targets: round-N, vNNNN, or a file");
+  auto* command =
+      line.app().add_subcommand("build", "build a round, a variant or a file, and what it needs");
   auto build = std::make_shared<BuildCommand>();
-  command->add_option("target", build->targets, "what to build (default: the last round)");
+  command->add_option(
+      "target", build->targets,
+      "what to build: round-N, a variant such as v0007, or a file (default: the last round)");
   command->add_flag("-n,--dry-run", build->dry_run, "print what would run, but run nothing");
   command->add_option("--trace", build->trace,
-                      "write the timeline to this file, in Chrome's trace format");
+                      "write the build's timeline to this file, in Chrome's trace format");
   command
       ->add_option("--check-determinism", build->check_times,
-                   "then run every pure step this many times, in different environments")
+                   "after the build, run every pure step (one that must always give the same "
+                   "bytes) this many times in different environments, and compare the bytes")
       ->check(CLI::Range(1, 100));
   add_build_options(line, *command, *build);
   line.add_common(*command);

@@ -20,14 +20,10 @@ Status run_why(const CommonOptions& common, const std::string& target) {
   auto targets =
       find_targets(opened, target.empty() ? std::vector<std::string>{} : std::vector{target});
   if (!targets) return std::move(targets).error();
-  Why why(opened, *targets);
-  TRY_ASSIGN(auto pending, why.pending());
-  TRY_ASSIGN(auto stored, why.stored());
-  TRY_ASSIGN(auto last, why.last_build());
-  print_result(common,
-               {{"target", target}, {"pending", pending}, {"stored", stored}, {"last_build", last}},
-               (pending.empty() ? "nothing to do\n" : pending_text(pending)) +
-                   stored_text(stored, pending.empty()) + last_build_text(last, pending.empty()));
+  TRY_ASSIGN(auto explanation, Why(opened, *targets).explanation());
+  nlohmann::json report = explanation_json(explanation);
+  report["target"] = target;
+  print_result(common, report, explanation_text(explanation));
   return {};
 }
 
@@ -37,7 +33,9 @@ void add_why(CommandLine& line) {
   auto* command = line.app().add_subcommand(
       "why", "show what a build would run and why, and what the last build ran");
   auto target = std::make_shared<std::string>();
-  command->add_option("target", *target, "round-N, vNNNN, or a file (default: the last round)");
+  command->add_option("target", *target,
+                      "the target of the build: round-N, a variant such as v0007, or a file "
+                      "(default: the last round)");
   line.add_common(*command);
   line.on(*command, [target](const CommonOptions& common) { return run_why(common, *target); });
 }

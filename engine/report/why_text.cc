@@ -33,98 +33,194 @@ std::string shown_reasons(const std::vector<std::string>& reasons) {
   return out;
 }
 
-std::vector<std::string> reasons_of(const json& row) {
-  auto out = row["reasons"].get<std::vector<std::string>>();
-  if (row.contains("nearest") && row["nearest"].is_object()) {
-    const json& nearest = row["nearest"];
-    const auto changes = nearest["changes"].get<std::vector<std::string>>();
-    out.push_back(fmt::format("most similar: {}{}", nearest["output"].get<std::string>(),
-                              changes.empty() ? ", under another name" : ""));
+std::vector<std::string> reasons_of(const PendingEdge& edge) {
+  std::vector<std::string> out = edge.reasons;
+  if (edge.nearest) {
+    const auto& [output, changes] = *edge.nearest;
+    out.push_back(
+        fmt::format("most similar: {}{}", output, changes.empty() ? ", under another name" : ""));
     out.insert(out.end(), changes.begin(), changes.end());
   }
   return out;
 }
 
+// An edge and the reasons to show with it.
+struct ReasonedEdge {
+  std::string step;
+  std::string subject;
+  std::vector<std::string> reasons;
+};
+
 // Edges of a step with the same reasons share one entry.
-std::string grouped(const json& rows, const std::string& verb) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> groups;
-  for (const json& row : rows) {
-    const std::string reasons =
-        row["step"].get<std::string>() + "\n" + shown_reasons(reasons_of(row));
-    auto group = std::find_if(groups.begin(), groups.end(),
-                              [&](const auto& g) { return g.first == reasons; });
-    if (group == groups.end()) group = groups.insert(groups.end(), {reasons, {}});
-    group->second.push_back(row["subject"].get<std::string>());
+std::string grouped(const std::vector<ReasonedEdge>& edges, const std::string& verb) {
+  struct Group {
+    std::string step;
+    std::string reasons;
+    std::vector<std::string> subjects = {};
+  };
+  std::vector<Group> groups;
+  for (const ReasonedEdge& edge : edges) {
+    const std::string reasons = shown_reasons(edge.reasons);
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& other) {
+      return other.step == edge.step && other.reasons == reasons;
+    });
+    if (group == groups.end()) {
+      groups.push_back({.step = edge.step, .reasons = reasons});
+      group = std::prev(groups.end());
+    }
+    group->subjects.push_back(edge.subject);
   }
   std::string out;
-  for (const auto& [reasons, subjects] : groups) {
-    const size_t line = reasons.find('\n');
-    out += fmt::format("{} {} {}{}\n{}", verb, reasons.substr(0, line), subjects.front(),
-                       subjects.size() > 1 ? fmt::format(" and {} more", subjects.size() - 1) : "",
-                       reasons.substr(line + 1));
+  for (const Group& group : groups) {
+    const size_t more = group.subjects.size() - 1;
+    out += fmt::format("{} {} {}{}\n{}", verb, group.step, group.subjects.front(),
+                       more > 0 ? fmt::format(" and {} more", more) : "", group.reasons);
   }
   return out;
 }
 
-std::string origin_text(const json& origin) {
-  const std::string where = origin.value("built_on", "");
-  const bool is_own = !origin["build"].is_null();
-  return fmt::format("{} {}{}, {}",
-                     is_own ? fmt::format("build {} ({}),", origin["build"].get<int64_t>(),
-                                          origin["targets"].get<std::string>().empty()
-                                              ? origin["campaign"].get<std::string>()
-                                              : origin["targets"].get<std::string>())
-                            : "elsewhere,",
-                     origin["built_at"].get<std::string>(), where.empty() ? "" : " on " + where,
-                     duration(origin["seconds"].get<double>()));
+std::string origin_text(const ResultOrigin& origin) {
+  std::string build = "elsewhere,";
+  if (origin.build) {
+    const auto& [id, campaign, targets] = *origin.build;
+    build = fmt::format("build {} ({}),", id, targets.empty() ? campaign : targets);
+  }
+  return fmt::format("{} {}{}, {}", build, origin.built_at,
+                     origin.built_on.empty() ? "" : " on " + origin.built_on,
+                     duration(origin.seconds));
+}
+
+std::string stored_text(const std::vector<StoredEdges>& stored, bool is_all) {
+  if (!is_all) {
+    int edges = 0;
+    for (const StoredEdges& group : stored) edges += group.count;
+    return fmt::format("up to date: {}\n", edges_text(edges));
+  }
+  std::vector<std::vector<std::string>> lines;
+  for (const StoredEdges& group : stored)
+    lines.push_back({group.step, std::to_string(group.count), origin_text(group.origin)});
+  return lines.empty() ? "" : "stored, with the build that first ran them:\n" + table(lines, "  ");
+}
+
+std::string last_build_text(const LastBuild& last, bool is_all) {
+  std::string out = fmt::format("last build: {}, {}, {}: {} ran\n", last.id, last.started,
+                                last.outcome, edges_text(static_cast<int>(last.edges.size())));
+  if (!is_all) return out;
+  std::vector<ReasonedEdge> edges;
+  edges.reserve(last.edges.size());
+  for (const LastBuild::Edge& edge : last.edges)
+    edges.push_back({edge.step, edge.subject, edge.reasons});
+  return out + grouped(edges, "  ran");
+}
+
+const char* need_name(Pending::Need need) {
+  switch (need) {
+    case Pending::Need::run: return "run";
+    case Pending::Need::maybe: return "maybe";
+    case Pending::Need::restore: break;
+  }
+  return "restore";
+}
+
+json origin_json(const ResultOrigin& origin) {
+  json out = {{"built_at", origin.built_at},
+              {"built_on", origin.built_on},
+              {"seconds", origin.seconds},
+              {"build", nullptr}};
+  if (origin.build) {
+    out["build"] = origin.build->id;
+    out["campaign"] = origin.build->campaign;
+    out["targets"] = origin.build->targets;
+  }
+  return out;
+}
+
+json stored_json(const StoredEdges& group) {
+  json out = origin_json(group.origin);
+  if (group.count == 1) out["paid_by"] = group.origin.paid_by;
+  out["step"] = group.step;
+  out["edges"] = group.count;
+  return out;
+}
+
+json last_build_json(const LastBuild& last) {
+  json edges = json::array();
+  for (const LastBuild::Edge& edge : last.edges) {
+    edges.push_back({{"output", edge.output},
+                     {"step", edge.step},
+                     {"subject", edge.subject},
+                     {"outcome", outcome_name(edge.outcome)},
+                     {"seconds", edge.seconds},
+                     {"reasons", edge.reasons}});
+  }
+  return {{"build", last.id},
+          {"started", last.started},
+          {"targets", last.targets},
+          {"outcome", last.outcome},
+          {"edges", std::move(edges)}};
 }
 
 }  // namespace
 
-std::string pending_text(const json& rows) {
-  json running = json::array(), restored = json::array();
+std::string pending_text(const std::vector<PendingEdge>& edges) {
+  std::vector<ReasonedEdge> running, restored;
   int possible = 0;
-  for (const json& row : rows) {
-    const auto need = row["need"].get<std::string>();
-    if (need == "run") running.push_back(row);
-    if (need == "maybe") ++possible;
-    if (need == "restore") {
-      restored.push_back(row);
-      restored.back()["reasons"] = {"stored: " + (row["origin"].is_object()
-                                                      ? origin_text(row["origin"])
-                                                      : std::string("here"))};
+  for (const PendingEdge& edge : edges) {
+    switch (edge.need) {
+      case Pending::Need::run:
+        running.push_back({edge.step, edge.subject, reasons_of(edge)});
+        break;
+      case Pending::Need::maybe: ++possible; break;
+      case Pending::Need::restore:
+        restored.push_back({edge.step,
+                            edge.subject,
+                            {"stored: " + (edge.origin ? origin_text(*edge.origin) : "here")}});
+        break;
     }
   }
   std::string out = grouped(running, "will run");
   out += grouped(restored, "will restore");
   if (possible > 0) {
-    out += fmt::format("may run: {} that depend on those, if their inputs change\n",
-                       edges_text(possible));
+    out += fmt::format("may run: {} that depend{} on those, if {} inputs change\n",
+                       edges_text(possible), possible == 1 ? "s" : "",
+                       possible == 1 ? "its" : "their");
   }
   return out;
 }
 
-std::string stored_text(const json& rows, bool is_all) {
-  int edges = 0;
-  for (const json& row : rows) edges += row["edges"].get<int>();
-  if (!is_all) return fmt::format("up to date: {}\n", edges_text(edges));
-  std::vector<std::vector<std::string>> lines;
-  for (const json& row : rows) {
-    lines.push_back({row["step"].get<std::string>(), std::to_string(row["edges"].get<int>()),
-                     origin_text(row)});
-  }
-  std::string out = table(lines, "  ");
-  return rows.empty() ? "" : "stored, with the build that first ran them:\n" + out;
+std::string explanation_text(const Explanation& explanation) {
+  const bool is_idle = explanation.pending.empty();
+  return (is_idle ? "nothing to do\n" : pending_text(explanation.pending)) +
+         stored_text(explanation.stored, is_idle) +
+         (explanation.last_build ? last_build_text(*explanation.last_build, is_idle) : "");
 }
 
-// `is_all`: nothing is to be run now, so the edges of the last build are of use.
-std::string last_build_text(const json& last, bool is_all) {
-  if (last.is_null()) return "";
-  const json& edges = last["edges"];
-  return fmt::format("last build: {}, {}, {}: {} ran\n{}", last["build"].get<int64_t>(),
-                     last["started"].get<std::string>(), last["outcome"].get<std::string>(),
-                     edges_text(static_cast<int>(edges.size())),
-                     is_all ? grouped(edges, "  ran") : "");
+json pending_json(const std::vector<PendingEdge>& edges) {
+  json out = json::array();
+  for (const PendingEdge& edge : edges) {
+    json row = {{"output", edge.output},
+                {"step", edge.step},
+                {"subject", edge.subject},
+                {"need", need_name(edge.need)},
+                {"reasons", edge.reasons}};
+    if (edge.need == Pending::Need::restore) {
+      row["origin"] = edge.origin ? origin_json(*edge.origin) : json();
+      if (edge.origin) row["origin"]["paid_by"] = edge.origin->paid_by;
+    }
+    if (edge.nearest)
+      row["nearest"] = {{"output", edge.nearest->output}, {"changes", edge.nearest->changes}};
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+json explanation_json(const Explanation& explanation) {
+  json stored = json::array();
+  for (const StoredEdges& group : explanation.stored) stored.push_back(stored_json(group));
+  return {
+      {"pending", pending_json(explanation.pending)},
+      {"stored", std::move(stored)},
+      {"last_build", explanation.last_build ? last_build_json(*explanation.last_build) : json()}};
 }
 
 }  // namespace evolve

@@ -1,16 +1,25 @@
-// The text of `evolve why`: the rows of app/why.h in words.
+// The explanation of a build in words and as JSON, for `evolve why` and the dry run.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
+
+#include "engine/build/explanation.h"
 
 namespace evolve {
 
 // Says what a build would run or put back, and why.
-std::string pending_text(const nlohmann::json& rows);
-// Says where stored results come from. Unless `is_all`, says only how many edges are up to date.
-std::string stored_text(const nlohmann::json& rows, bool is_all);
-// Says what the last build ran; with `is_all` edge by edge.
-std::string last_build_text(const nlohmann::json& last, bool is_all);
+std::string pending_text(const std::vector<PendingEdge>& edges);
+// Says what the build would run, where stored results come from, and what the last build ran. The
+// last two are shown in detail only if nothing is to run.
+std::string explanation_text(const Explanation& explanation);
+
+// Returns the rows of `build --dry-run --json`: {output, step, subject, need ("run", "maybe",
+// "restore"), reasons}. An edge to restore has an origin {built_at, built_on, seconds, paid_by,
+// build}, or null; an edge without a past may have `nearest` {output, changes}.
+nlohmann::json pending_json(const std::vector<PendingEdge>& edges);
+// Returns {pending, stored, last_build}.
+nlohmann::json explanation_json(const Explanation& explanation);
 
 }  // namespace evolve
