@@ -8,14 +8,22 @@ namespace evolve::cli {
 
 void add_agent(CommandLine& line) {
   auto* agent = line.app().add_subcommand(
-      "agent", "run the orders of a build (this command runs in a node's container)");
+      "agent", "run steps of a build in a container (builds on a cluster start this command)");
   auto settings = std::make_shared<k8s::AgentSettings>();
-  agent->add_option("--orders", settings->orders, "the folder of the orders")->required();
-  agent->add_option("--job", settings->job, "the Job that this container belongs to")->required();
-  agent->add_option("--store", settings->store.url, "the store for files: http://… or gs://…")
+  agent
+      ->add_option("--orders", settings->orders,
+                   "the folder of the orders: a JSON file for each step to run")
+      ->required();
+  agent
+      ->add_option("--job", settings->job,
+                   "the name of the Kubernetes Job that this container belongs to")
+      ->required();
+  agent
+      ->add_option("--store", settings->store.url,
+                   "the store of inputs and outputs: http://…, https://… or gs://…")
       ->required();
   agent->add_option("--message", settings->message,
-                    "write the digests of the records to this file");
+                    "write the digest of each order's record to this file");
   agent->add_option("--folder", settings->folder,
                     "the folder to work in (default: a folder in $TMPDIR)");
   agent

@@ -1,5 +1,5 @@
-// `evolve analyze`: what the model makes of dumps from any source, and what a device did by its
-// traces.
+// `evolve analyze`: the model's facts on dumps from any source, and the measured times in a
+// device's traces.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ struct AnalyzeCommand {
   TraceQuestion trace;
 };
 
-// Returns the kernel that most of the time goes into.
+// Returns the kernel that takes most of the time.
 std::string main_kernel(const ir::ProgramRun& run) {
   auto most = std::max_element(
       run.kernels.begin(), run.kernels.end(),
@@ -49,7 +49,7 @@ std::string main_kernel(const ir::ProgramRun& run) {
   return most->name;
 }
 
-// Returns the facts of every program among the dumps of the paths.
+// Returns the facts of every program whose dumps are at the paths.
 Result<std::vector<ir::Facts>> facts_of_all(const AnalyzeCommand& command,
                                             const std::vector<std::string>& paths) {
   TRY_ASSIGN(auto device, read_device(command.device, command.constants));
@@ -113,8 +113,8 @@ std::string option_of_dumps(const AnalyzeCommand& command) {
   return command.bytes != 0 ? "--bytes" : "";
 }
 
-// Prints the report on the traces. Failed: they cannot be believed, or they do not show what was
-// asked for.
+// Prints the report on the traces. Failed: the traces cannot be believed, or they do not show the
+// program that was asked for.
 Status analyze_traces(const std::vector<std::string>& traces, const TraceQuestion& question,
                       bool json_wanted) {
   TRY_ASSIGN(auto report, read_traces(traces, question));
@@ -131,7 +131,8 @@ std::string option_of_traces(const TraceQuestion& question) {
   return question.floor != 0 ? "--floor" : "";
 }
 
-// Prints the facts of each program among the dumps, or what the traces say, for people or as JSON.
+// Prints the facts of each program among the dumps, or the report on the traces, for people or as
+// JSON.
 Status run_analyze(const AnalyzeCommand& command, bool json_wanted) {
   std::vector<std::string> traces;
   std::string other;  // a path to dumps
@@ -163,7 +164,7 @@ Status run_analyze(const AnalyzeCommand& command, bool json_wanted) {
   return {};
 }
 
-// Prints what changed from the first of two paths to the second. Each path has one program's dumps,
+// Prints the changes from the first of two paths to the second. Each path has one program's dumps,
 // or is a file of facts ("facts.json").
 Status run_analyze_diff(const AnalyzeCommand& command, bool json_wanted) {
   TRY_ASSIGN(auto before, facts_of_one(command, command.paths.front()));
@@ -177,47 +178,53 @@ Status run_analyze_diff(const AnalyzeCommand& command, bool json_wanted) {
 
 void add_options(CLI::App& command, AnalyzeCommand& options) {
   command.add_option("--device", options.device,
-                     fmt::format("the device (default: {})", options.device));
-  command.add_option(
-      "--constants", options.constants,
-      "the constants of the device's model: a file that 'evolve model calibrate' wrote");
+                     fmt::format("the TPU to model (default: {})", options.device));
+  command.add_option("--constants", options.constants,
+                     "the constants of the TPU's model: a file that 'evolve model calibrate' wrote "
+                     "(default: built in)");
   command.add_option("--operands", options.operands,
                      "a JSON file with the operands that the kernels' control flow depends on");
   command
-      .add_option("--operand", options.operand, "one operand: NUMBER=FILE.npy or NUMBER=FILE.json")
+      .add_option("--operand", options.operand,
+                  "one operand: NUMBER=FILE.npy or NUMBER=FILE.json; may be given several times")
       ->expected(1)
       ->take_all();
-  command.add_option("--kernel", options.kernel, "only the program with this kernel");
+  command.add_option("--kernel", options.kernel, "use only the program with this kernel");
   command.add_option("--flops", options.flops,
-                     "the number of floating-point operations, from the spec's formula");
+                     "the program's number of floating-point operations, by the spec's formula");
   command.add_option("--bytes", options.bytes,
-                     "the least number of bytes to move, from the spec's formula");
+                     "the least number of bytes that the program must move, by the spec's formula");
 }
 
 }  // namespace
 
 void add_analyze(CommandLine& line) {
   auto* analyze = line.app().add_subcommand(
-      "analyze", "show where a program's time goes, from libtpu's dumps or a device's trace; diff");
+      "analyze",
+      "show where a program's time goes, from libtpu's dumps or a device's traces: diff");
   auto options = std::make_shared<AnalyzeCommand>();
-  analyze->add_option("path", options->paths,
-                      "dumps, a folder of dumps, or a compile step's archive; or traces "
-                      "(*.xplane.pb), or the folder into which JAX's profiler wrote them");
+  analyze->add_option(
+      "path", options->paths,
+      "libtpu's dumps, a folder of them, or a compile step's archive; or a device's traces "
+      "(*.xplane.pb), or the folder into which JAX's profiler wrote them");
   analyze->add_option("--module", options->trace.module,
-                      "for a trace: show only this program, for example jit_f");
+                      "for traces: show only this program, for example jit_f");
   analyze
       ->add_option("--runs", options->trace.runs,
-                   "for a trace: the number of accepted executions required on each device")
+                   "for traces: fail unless each device that ran the program has exactly this many "
+                   "accepted executions")
       ->check(CLI::Range(1, 1'000'000'000));
   analyze
       ->add_option("--floor", options->trace.floor,
-                   "for a trace: reject executions that are shorter than this, in seconds")
+                   "for traces: reject executions that are shorter than this many seconds")
       ->check(CLI::NonNegativeNumber);
   auto* diff = analyze->add_subcommand("diff", "show what changed between two programs, by cause");
-  diff->add_option("path", options->paths, "two paths to dumps, or to facts.json")
+  diff->add_option("path", options->paths,
+                   "the two programs: for each, its dumps, or a facts.json that a build wrote")
       ->required()
       ->expected(2);
-  analyze->add_option("--html", options->html, "write an HTML page about the program to this file");
+  analyze->add_option("--html", options->html,
+                      "for dumps: write an HTML page about the program to this file");
   for (CLI::App* command : {analyze, diff}) {
     add_options(*command, *options);
     line.add_folder_and_json(*command);

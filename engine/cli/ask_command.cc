@@ -1,4 +1,4 @@
-// `evolve ask`: the sweep's search for any program, a line of JSON at a time.
+// `evolve ask`: the sweep's search as a service to any program; each message is a line of JSON.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -29,7 +29,7 @@ constexpr uint64_t kMostCount = uint64_t{1}
 
 constexpr size_t kMostLine = size_t{16} << 20;  // bytes
 
-// Returns what was given, shortened for a message.
+// Returns the given text, shortened for a message.
 std::string shown(const std::string& text) {
   constexpr size_t kMost = 80;
   return one_line(text, kMost);
@@ -49,8 +49,8 @@ struct Question {
   std::optional<uint64_t> budget;
 };
 
-// Whether the values have an order that a search can use, in which they are kept: all numbers, or
-// false and true. Texts and mixed values have no meaningful order.
+// Whether the values have an order that a search can use: all are numbers, or all are booleans.
+// Texts and mixed values have no meaningful order.
 bool have_order(const std::vector<ordered_json>& values) {
   const auto are_all = [&](bool (ordered_json::*is_one)() const noexcept) {
     return std::all_of(values.begin(), values.end(),
@@ -262,18 +262,18 @@ class Conversation {
 //
 //   in    {"space": {"BLOCK_M": [128, 256], "ORDER": ["ij", "ji"]}, "seed": 1, "budget": 100}
 //   out   {"ask": {"BLOCK_M": 128, "ORDER": "ij"}}
-//   in    {"tell": 1.25}        its time, in any unit, above 0; or {"tell": null}: it is not valid
+//   in    {"tell": 1.25}        the point's time, above 0, in any unit; or null: not valid
 //   out   {"ask": …}            and so on
 //
 // A parameter's values are any JSON, in any order, no two alike. Numbers and booleans have an order
-// that the search uses. `seed` is 0 to 2^53 (default: 0). Nothing more is asked after `budget`
-// answers, or when every point was asked for. A point is asked for once. The same seed and answers
-// give the same questions. `sampler` is one of search::sampler_names().
+// that the search uses. `seed` is 0 to 2^53 (default: 0). The questions end after `budget` answers,
+// or when every point was asked for. Each point is asked for once. The same seed and answers give
+// the same questions. `sampler` is one of search::sampler_names().
 //
 // An answer of another form is reported on stderr, with the line's number, and the point is asked
-// for again. At the end stderr gets how much was asked, and the best point.
+// for again. At the end, stderr gets the number of points asked for, and the best point.
 //
-// Bad input: a first line of another form, or an end at a wrong answer.
+// Bad input: the first line has another form, or the input ends at a wrong answer.
 Status run_ask(const std::string& sampler, std::istream& in) {
   return Conversation(in).run(sampler);
 }
@@ -282,12 +282,13 @@ Status run_ask(const std::string& sampler, std::istream& in) {
 
 void add_ask(CommandLine& line) {
   auto* ask = line.app().add_subcommand(
-      "ask", "search a space for its best point, with JSON lines over stdin and stdout");
+      "ask",
+      "search a space for its best point: ask on stdout and read times from stdin, as JSON lines");
   auto sampler = std::make_shared<std::string>(search::sampler_names().front());
   ask->add_option(
       "--sampler", *sampler,
-      fmt::format("the sampler, one of: {} (default: {})", fmt::join(search::sampler_names(), ", "),
-                  search::sampler_names().front()));
+      fmt::format("how points are chosen, one of: {} (default: {})",
+                  fmt::join(search::sampler_names(), ", "), search::sampler_names().front()));
   line.on(*ask, [sampler](const CommonOptions&) { return run_ask(*sampler, std::cin); });
 }
 

@@ -24,9 +24,9 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-// Returns the last round up to `last` that follows from the rounds before it as they are. After an
-// edit and a build of some rounds, or after a build that did not end, later rounds lie there as
-// they were before.
+// Returns the last round, up to `last`, that was built from the rounds before it as they are now.
+// After an edit and a build of only some rounds, or after a build that did not end, the later
+// rounds are still those of an earlier build.
 Result<int> last_connected(const Campaign& campaign, cache::RoundTable& log, int last) {
   TRY_ASSIGN(auto rounds, log.selections(campaign.name));
   std::map<int, std::string> selections;
@@ -46,8 +46,8 @@ Result<int> last_connected(const Campaign& campaign, cache::RoundTable& log, int
   return last;
 }
 
-// Checks that a variant's files are the ones that a round judged. Bad input: they are from a build
-// that did not end.
+// Checks that a variant's files are the files that a round judged. Bad input: the files are from a
+// build that did not end.
 Status check_judged(const Campaign& campaign, VariantId variant, int round) {
   TRY_ASSIGN(auto history, history_of(campaign, round));
   TRY_ASSIGN(auto canonical,
@@ -106,9 +106,10 @@ Status run_best(const CommonOptions& common, const std::string& out) {
 }  // namespace
 
 void add_best(CommandLine& line) {
-  auto* command = line.app().add_subcommand("best", "write the best variant's kernel.py");
+  auto* command =
+      line.app().add_subcommand("best", "write the best variant's kernel to stdout or a file");
   auto out = std::make_shared<std::string>();
-  command->add_option("-o,--out", *out, "file to write (default: stdout)");
+  command->add_option("-o,--out", *out, "the file to write (default: stdout)");
   line.add_common(*command);
   line.on(*command, [out](const CommonOptions& common) { return run_best(common, *out); });
 }

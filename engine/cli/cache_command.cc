@@ -1,5 +1,4 @@
-// `evolve cache`: what lies in a state folder, what may be removed, and whether the folder is
-// sound.
+// `evolve cache`: lists the contents of a state folder, removes old blobs, and checks the folder.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +35,7 @@ struct CacheCommand {
   RemoteSettings remote;  // for `verify`
 };
 
-// Opens the state folder that the options mean, which must exist.
+// Opens the state folder that the options name or imply. The folder must exist.
 Result<std::unique_ptr<State>> open_existing(const CommonOptions& common) {
   TRY_ASSIGN(auto place, find_campaign(common.campaign));
   std::error_code error;
@@ -256,30 +255,37 @@ Status run_cache_path(const CommonOptions& common, const CacheCommand& command) 
 
 void add_cache(CommandLine& line) {
   auto* cache = line.app().add_subcommand(
-      "cache", "show and clean the state folder: stats, gc, verify, path");
+      "cache", "show, shrink and check the state folder: stats, gc, verify, path");
   cache->require_subcommand(1);
   auto options = std::make_shared<CacheCommand>();
   auto with_options = [options](Status (*run)(const CommonOptions&, const CacheCommand&)) {
     return [options, run](const CommonOptions& common) { return run(common, *options); };
   };
-  auto* stats = cache->add_subcommand(
-      "stats", "show the number of blobs and results, and the time spent and saved by step");
+  auto* stats = cache->add_subcommand("stats",
+                                      "show the number of blobs (stored files) and results, and "
+                                      "the time that each step took and saved");
   line.on(*stats, run_cache_stats);
   auto* gc = cache->add_subcommand(
       "gc",
-      "remove blobs that no record pins, starting with the oldest and the cheapest to make again");
+      "remove blobs (stored files) that no recorded round needs, by --max-size, --max-age or both");
   gc->add_option("--max-size", options->max_size,
-                 "remove blobs until at most this size remains, for example 20G");
-  gc->add_option("--max-age", options->max_age,
-                 "remove blobs that were not used for this long, for example 30d");
+                 "remove blobs until at most this size remains, for example 20G or 20GiB: old ones "
+                 "that are cheap to make again go first");
+  gc->add_option(
+      "--max-age", options->max_age,
+      "remove blobs that were not used for this long, for example 30d; units: s, m, h, d, w");
   gc->add_flag("-n,--dry-run", options->dry_run, "print what would be removed, but remove nothing");
   line.on(*gc, with_options(run_cache_gc));
-  auto* verify = cache->add_subcommand("verify", "read every blob, and remove damaged ones");
+  auto* verify =
+      cache->add_subcommand("verify", "read every blob (stored file), and remove damaged ones");
   verify->add_option("--remote-cache", options->remote.url,
-                     "replace damaged and lost blobs from this remote cache");
+                     "take damaged and lost blobs from this remote cache: a URL of Bazel's HTTP "
+                     "protocol, or gs://bucket (default: $EVOLVE_REMOTE_CACHE)");
   line.on(*verify, with_options(run_cache_verify));
-  auto* path = cache->add_subcommand("path", "print the state folder, or a blob's file");
-  path->add_option("digest", options->digest, "the digest of a blob, or its first digits");
+  auto* path = cache->add_subcommand(
+      "path", "print the path of the state folder, or of a blob (a stored file)");
+  path->add_option("digest", options->digest,
+                   "the blob's digest, or its first digits (default: the state folder)");
   line.on(*path, with_options(run_cache_path));
   for (CLI::App* command : cache->get_subcommands({})) line.add_common(*command);
 }

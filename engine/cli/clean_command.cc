@@ -57,7 +57,8 @@ void add_clean(CommandLine& line) {
       line.app().add_subcommand("clean", "remove the campaign's work files; a build restores them");
   auto options = std::make_shared<Options>();
   command->add_flag("--all", options->all,
-                    "also remove the memo and the blobs of all campaigns; the ledger stays");
+                    "also remove the stored results of all campaigns in the state folder; the "
+                    "record of rounds stays");
   command->add_flag("-n,--dry-run", options->dry_run,
                     "print what would be removed, but remove nothing");
   line.add_common(*command);

@@ -79,7 +79,7 @@ void add_cluster(CommandLine& line) {
       "--kubeconfig", settings->kubeconfig,
       "the kubeconfig file (default: $KUBECONFIG, or ~/.kube/config, or the pod's own)");
   doctor->add_option("--context", settings->context,
-                     "the context (default: the file's current context)");
+                     "the kubeconfig's context (default: its current context)");
   doctor->add_option("-n,--namespace", settings->space, "the namespace (default: the context's)");
   line.add_json(*doctor);
   line.on(*doctor, [settings](const CommonOptions& common) {

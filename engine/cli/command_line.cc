@@ -12,7 +12,8 @@ namespace evolve::cli {
 CommandLine::CommandLine()
     : app_("evolve: a build engine that evolves accelerator kernels", "evolve") {
   app_.require_subcommand(1);
-  app_.set_version_flag("--version", "evolve " EVOLVE_VERSION);
+  app_.set_help_flag("-h,--help", "print this help");
+  app_.set_version_flag("--version", "evolve " EVOLVE_VERSION, "print the version");
   app_.add_option("-C", folder_, "change to this folder before doing anything else");
 #define COMMAND(name) add_##name(*this);
 #include "engine/cli/commands.inc"
@@ -21,16 +22,17 @@ CommandLine::CommandLine()
 
 void CommandLine::add_common(CLI::App& command) {
   command.add_option("-p,--pipeline", common_.campaign.pipeline,
-                     "the campaign's pipeline (default: the only pipeline in . and pipelines/)");
+                     "the campaign's pipeline file (default: the only one in . and pipelines/)");
   command
       .add_option("--state", common_.campaign.state,
-                  "the state folder (default: $EVOLVE_STATE, or .evolve next to the pipeline)")
+                  "the state folder, which keeps results and records (default: $EVOLVE_STATE, or "
+                  ".evolve next to the pipeline)")
       ->envname("EVOLVE_STATE");
   command.add_flag_callback(
       "--unsafe-no-sandbox", [this] { common_.campaign.is_sandboxed = false; },
-      "run candidates without the sandbox, with all of your permissions");
+      "run the variants' code without the sandbox, with all of your permissions");
   add_folder_and_json(command);
-  command.add_option("--color", color_, "when to use color in messages: auto, always, never")
+  command.add_option("--color", color_, "when to use color in messages (default: auto)")
       ->check(CLI::IsMember({"auto", "always", "never"}));
 }
 
@@ -42,7 +44,7 @@ void CommandLine::add_folder_and_json(CLI::App& command) {
 void CommandLine::add_local(CLI::App& command) {
   command.add_flag(
       "--local", common_.campaign.is_local,
-      "run all steps on this machine, also steps that the pipeline sends to a cluster");
+      "run all steps on this machine, even those that the pipeline sends to a cluster");
 }
 
 void CommandLine::add_json(CLI::App& command) {

@@ -1,4 +1,5 @@
-// The command line of `evolve`: what its commands share, and the command that the user chose.
+// The command line of `evolve`: the options that its commands share, and the command that the user
+// chose.
 //
 // A command has a file of its own, NAME_command.cc, which defines add_NAME(CommandLine&), and a
 // line in commands.inc.

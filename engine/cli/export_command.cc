@@ -19,10 +19,11 @@ void add_export(CommandLine& line) {
   auto* command =
       line.app().add_subcommand("export", "write a recorded round to one file, a bundle");
   auto request = std::make_shared<BundleRequest>();
-  command->add_option("round", request->round, "round-N (default: the last one)");
-  command->add_option("--record", request->record,
-                      "the number of an earlier record in `evolve log` (default: the last record)");
-  command->add_option("-o,--out", request->path, "the bundle's file, for example r3.evolve")
+  command->add_option("round", request->round, "the round: round-N (default: the last round)");
+  command->add_option(
+      "--record", request->record,
+      "the number of one of the round's records, from 'evolve log' (default: the last record)");
+  command->add_option("-o,--out", request->path, "the file to write, for example r3.evolve")
       ->required();
   line.add_common(*command);
   line.on(*command,

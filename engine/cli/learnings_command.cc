@@ -1,5 +1,5 @@
-// `evolve learnings`: what a campaign has learned, what is proposed as learned, and a person's
-// decision on both.
+// `evolve learnings`: the accepted and the proposed learnings of a campaign, and a person's
+// decisions on them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,13 +25,13 @@ using nlohmann::json;
 
 struct LearningsCommand {
   std::vector<std::string> handles;  // of proposals, "v0012" or "v0012.1"; or ids, "S003"
-  std::string kind;                  // "failure", "success"; empty: as it is listed
+  std::string kind;                  // "failure", "success"; empty: the kind in the list
 };
 
 // The state of a campaign's learnings.
 struct Standing {
   Campaign campaign;
-  int round = 0;     // the last that was built; 0: none
+  int round = 0;     // the last round that was built; 0: none
   std::string file;  // the person's text; empty: no file
   search::Lessons lessons;
 };
@@ -179,7 +179,7 @@ Status keep(const CommonOptions& common, const Standing& standing,
   return {};
 }
 
-// Lists what is accepted and what is proposed.
+// Lists the accepted and the proposed learnings.
 Status run_learnings(const CommonOptions& common) {
   TRY_ASSIGN(auto standing, stand(common));
   json report = {{"round", standing.round}, {"known", json::array()}, {"proposed", json::array()}};
@@ -219,19 +219,22 @@ Status run_learnings_reject(const CommonOptions& common, const LearningsCommand&
 
 void add_learnings(CommandLine& line) {
   auto* learnings = line.app().add_subcommand(
-      "learnings", "list what the campaign has learned, and what is proposed as learned");
+      "learnings",
+      "list what the campaign has learned, and what is proposed as learned: accept, reject");
   learnings->require_subcommand(0, 1);
   auto options = std::make_shared<LearningsCommand>();
-  auto* accept =
-      learnings->add_subcommand("accept", "add proposed learnings to the campaign's learn.file");
+  auto* accept = learnings->add_subcommand(
+      "accept", "add proposed learnings to the file that the pipeline's learn.file names");
   auto* reject = learnings->add_subcommand(
-      "reject", "mark learnings as rejected in the campaign's learn.file");
+      "reject", "mark learnings as rejected in the file that the pipeline's learn.file names");
   for (CLI::App* command : {accept, reject}) {
-    command->add_option("which", options->handles, "the names that evolve learnings prints")
+    command
+        ->add_option("which", options->handles,
+                     "the learnings' names, as 'evolve learnings' prints them")
         ->required();
     line.add_common(*command);
   }
-  accept->add_option("--as", options->kind, "the kind, if the listed kind is wrong")
+  accept->add_option("--as", options->kind, "the learnings' kind, if the listed kind is wrong")
       ->check(CLI::IsMember({"failure", "success"}));
   line.add_common(*learnings);
   line.on(*learnings, run_learnings);

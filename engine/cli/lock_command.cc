@@ -18,7 +18,7 @@ Status run_lock(const CommonOptions& common) {
 
 void add_lock(CommandLine& line) {
   auto* lock = line.app().add_subcommand(
-      "lock", "write evolve.lock: later builds must use the same toolchain");
+      "lock", "write evolve.lock, so that later builds must use the same toolchain");
   line.add_common(*lock);
   line.on(*lock, run_lock);
 }

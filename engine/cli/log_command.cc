@@ -43,10 +43,9 @@ Status run_log(const CommonOptions& common, int round) {
 }  // namespace
 
 void add_log(CommandLine& line) {
-  auto* command =
-      line.app().add_subcommand("log", "show the record of all rounds, or of one round");
+  auto* command = line.app().add_subcommand("log", "list all recorded rounds, or show one round");
   auto round = std::make_shared<std::string>();
-  command->add_option("round", *round, "N or round-N");
+  command->add_option("round", *round, "the round: N or round-N (default: list all rounds)");
   line.add_common(*command);
   line.on(*command, [round](const CommonOptions& common) -> Status {
     TRY_ASSIGN(auto number, round_number(*round));

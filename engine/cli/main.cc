@@ -37,7 +37,7 @@ std::vector<std::string> command_names(const CLI::App& app) {
 }
 
 // Returns the error for a word that is not among `known`. `path` is the command whose help lists
-// them.
+// the known words.
 Error unknown_word(std::string_view what, const std::string& word,
                    const std::vector<std::string>& known, const std::string& path) {
   const auto near = nearest(word, known);
@@ -78,7 +78,8 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, c
   return bad_input(message, "", path + " --help");
 }
 
-// Returns the words after the one that asks for the ninja front end; nullopt: no word asks for it.
+// Returns the arguments for Ninja's command line, if the program is called `ninja` or its first
+// argument is `ninja`; else nullopt.
 std::optional<std::vector<std::string>> ninja_arguments(int argc, char** argv) {
   std::string name = argc > 0 ? argv[0] : "";
   if (name.substr(name.rfind('/') + 1) == "ninja") {
@@ -90,7 +91,7 @@ std::optional<std::vector<std::string>> ninja_arguments(int argc, char** argv) {
   return std::nullopt;
 }
 
-// Checks "evolve help WORD…": each word is a command of the one before.
+// Checks "evolve help WORD…": each word must be a subcommand of the word before.
 Status check_help(const CLI::App& app, int argc, char** argv) {
   const CLI::App* at = &app;
   std::string path = "evolve";
@@ -156,7 +157,7 @@ int main(int argc, char** argv) {
     return evolve::cli::end_output(evolve::cli::run(argc, argv));
   } catch (const std::exception& error) {
     if (std::ferror(stdout) != 0) return evolve::cli::end_output(0);
-    // Our own code throws nothing: an exception is a bug, or no memory is left.
+    // Our own code throws nothing, so an exception means a bug, or that no memory is left.
     evolve::print_err(
         fmt::format("evolve: internal error: {}: please report this as a bug in evolve {}\n",
                     error.what(), EVOLVE_VERSION));

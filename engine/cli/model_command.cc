@@ -1,4 +1,4 @@
-// `evolve model`: the constants of the model of a TPU, and how far the model can be believed.
+// `evolve model`: the constants of a TPU's model, and the model's error against measured times.
 #include <fmt/format.h>
 
 #include <array>
@@ -228,8 +228,8 @@ Error in_rows(Error error, const std::string& path) {
 }
 
 // Compares the model's times with a file of measured times. Reports how many rows are modelled, the
-// error after one common scale, the pairs in the right order by how much they differ, and the error
-// of each family.
+// error after one common scale, how many pairs are in the right order (by the difference of the
+// pair), and the error of each family.
 Status run_model_validate(const ModelCommand& command, bool json_wanted) {
   TRY_ASSIGN(auto device, read_device(command.device, command.constants));
   TRY_ASSIGN(auto rows, read_rows(command.rows));
@@ -284,24 +284,31 @@ Status run_model_calibrate(const ModelCommand& command, bool json_wanted) {
 
 void add_model(CommandLine& line) {
   auto* model = line.app().add_subcommand(
-      "model", "calibrate and check the model of a TPU: calibrate, validate");
+      "model", "calibrate and check the model of a TPU's times: calibrate, validate");
   model->require_subcommand(1);
   auto options = std::make_shared<ModelCommand>();
   auto* calibrate =
       model->add_subcommand("calibrate", "fit the model's constants to measured times");
-  calibrate->add_option("times", options->rows, "a JSON file of measured times")->required();
+  calibrate
+      ->add_option("times", options->rows,
+                   "a JSON file of measured times: [{\"dumps\": DIR, \"seconds\": 1.2e-4}, …]")
+      ->required();
   auto* validate = model->add_subcommand("validate", "compare the model with measured times");
-  validate->add_option("times", options->rows, "a JSON file of measured times")->required();
-  validate->add_option(
-      "--constants", options->constants,
-      "the constants of the device's model: a file that 'evolve model calibrate' wrote");
+  validate
+      ->add_option("times", options->rows,
+                   "a JSON file of measured times: [{\"dumps\": DIR, \"seconds\": 1.2e-4}, …]")
+      ->required();
+  validate->add_option("--constants", options->constants,
+                       "the constants of the TPU's model: a file that 'evolve model calibrate' "
+                       "wrote (default: built in)");
   for (auto* command : {calibrate, validate}) {
     command->add_option("--device", options->device,
-                        fmt::format("the device (default: {})", options->device));
+                        fmt::format("the TPU to model (default: {})", options->device));
     line.add_folder_and_json(*command);
   }
   calibrate->add_option("--out", options->out,
-                        "the file to write (default: DEVICE-libtpu-VERSION.json)");
+                        "the file to write (default: DEVICE-libtpu-VERSION.json, or DEVICE.json if "
+                        "the times do not name one version of libtpu)");
   line.on(*calibrate, [options](const CommonOptions& common) {
     return run_model_calibrate(*options, common.json);
   });

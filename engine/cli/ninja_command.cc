@@ -4,7 +4,7 @@
 namespace evolve::cli {
 
 void add_ninja(CommandLine& line) {
-  line.app().add_subcommand("ninja", "build any Ninja manifest: evolve ninja -h");
+  line.app().add_subcommand("ninja", "build any Ninja manifest (options: evolve ninja -h)");
 }
 
 }  // namespace evolve::cli

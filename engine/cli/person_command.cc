@@ -40,10 +40,10 @@ namespace fs = std::filesystem;
 
 struct ProposeCommand {
   std::string file;     // the kernel; "-": stdin
-  std::string variant;  // whose place the kernel takes; empty: the first open one
+  std::string variant;  // whose place the kernel takes; empty: the first open place
   std::string note;
   std::vector<std::string> parents;   // empty: as the file says, or else the place's own
-  std::optional<std::string> passed;  // why there is no kernel; nullopt: there is one
+  std::optional<std::string> passed;  // why there is no kernel; nullopt: there is a kernel
   bool replace = false;               // an earlier proposal
 };
 
@@ -52,8 +52,8 @@ struct RoundCommand {
   bool waits = true;  // until every place has a proposal, and every plan a decision
 };
 
-// How often an open round looks for new files. They may come from other machines, and a file system
-// does not report those.
+// The interval at which an open round looks for new files. The files may come from other machines,
+// and a file system does not report such files.
 constexpr int kLookMilliseconds = 300;
 
 Result<std::string> read_given(const std::string& file) {
@@ -61,7 +61,7 @@ Result<std::string> read_given(const std::string& file) {
   return std::string(std::istreambuf_iterator<char>(std::cin), {});
 }
 
-// The parts of a round that are a person's.
+// The parts of a round that wait for people.
 struct OpenRound {
   std::vector<PersonPlace> places;
   std::vector<VariantPlan> plans;
@@ -82,7 +82,7 @@ Result<OpenRound> open_round(const Campaign& campaign, int round) {
 struct Awaited {
   std::string id;
   std::string path;
-  const char* what;                  // has happened when the file is there
+  const char* what;                  // the event that the file shows
   std::optional<PersonPlace> place;  // of a proposal, which is checked; nullopt: a plan
   std::string refused = {};          // the last text that was rejected and reported
 };
@@ -215,8 +215,8 @@ void tell_there(const CommonOptions& common, const Awaited& one) {
   }
 }
 
-// Whether an awaited file has come. A proposal that is rejected may be half written: it is reported
-// once, and waited for.
+// Whether an awaited file has come. A rejected proposal may be a half-written file, so it is
+// reported once, and then waited for.
 bool has_come(const CommonOptions& common, const Campaign& campaign, Awaited& one) {
   std::error_code error;
   if (!fs::is_regular_file(one.path, error)) return false;
@@ -240,7 +240,7 @@ bool has_come(const CommonOptions& common, const Campaign& campaign, Awaited& on
   return false;
 }
 
-// Waits until all files are there; reports each as it comes.
+// Waits until all files are there, and reports each file as it comes.
 Status wait_for_all(const CommonOptions& common, const Campaign& campaign,
                     std::vector<Awaited> awaited, int round) {
   while (!awaited.empty()) {
@@ -263,8 +263,8 @@ Status wait_for_all(const CommonOptions& common, const Campaign& campaign,
   return {};
 }
 
-// Returns what must be built before a person's part of a round: the round before, and the round's
-// own plans.
+// Returns the targets that must be built before a person's part of a round: the round before, and
+// the round's own plans.
 std::vector<std::string> built_before(const Campaign& campaign, int round) {
   std::vector<std::string> out;
   if (round > 1) out.push_back(fmt::format("round-{}", round - 1));
@@ -331,8 +331,8 @@ Status run_edit(const CommonOptions& common, const std::string& variant, Propose
   return error;
 }
 
-// Builds the round before and this round's plans. Prints which kernels are wanted, of which
-// parents, and which plans wait for a decision; then waits for both.
+// Builds the round before and this round's plans. Prints the places that wait for a kernel, with
+// their parents, and the plans that wait for a decision. Then waits for both.
 Status run_round_open(const CommonOptions& given, const BuildCommand& build,
                       const RoundCommand& command, int round) {
   CommonOptions common = given;
@@ -378,25 +378,25 @@ Status run_round_close(const CommonOptions& common, int round) {
 }
 
 void add_proposal_options(CLI::App& command, ProposeCommand& options) {
-  command.add_option("--note", options.note,
-                     "one line on what is new; mutators read the note, too");
+  command.add_option("--note", options.note, "one line on what is new; models read it, too");
   command.add_option("--variant", options.variant,
-                     "the place, for example v0007 (default: the first open place)");
+                     "the place to fill, for example v0007 (default: the first open place)");
   command.add_flag("--replace", options.replace, "replace the place's existing proposal");
 }
 
 }  // namespace
 
 void add_propose(CommandLine& line) {
-  auto* propose =
-      line.app().add_subcommand("propose", "propose a kernel for a person's place in a round");
+  auto* propose = line.app().add_subcommand(
+      "propose", "propose a kernel for a place: a variant that a round leaves to a person");
   auto options = std::make_shared<ProposeCommand>();
   propose->add_option("--file", options->file,
-                      "the whole kernel, or only its EVOLVE block; - reads stdin");
-  propose->add_option("--parent", options->parents,
-                      "the variants that the kernel was made from (default: the parent that evolve "
-                      "round open prints)");
-  propose->add_option("--pass", options->passed, "propose no kernel for this place, and say why");
+                      "the file with the whole kernel, or only its EVOLVE block; - reads stdin");
+  propose->add_option(
+      "--parent", options->parents,
+      "the variants that the kernel was made from (default: the parent that 'evolve round "
+      "open' prints)");
+  propose->add_option("--pass", options->passed, "leave the place empty, for this reason");
   add_proposal_options(*propose, *options);
   line.add_common(*propose);
   line.on(*propose,
@@ -405,10 +405,11 @@ void add_propose(CommandLine& line) {
 
 void add_edit(CommandLine& line) {
   auto* edit = line.app().add_subcommand(
-      "edit", "open a variant's kernel in an editor, and propose the result");
+      "edit",
+      "open a variant's kernel in an editor ($VISUAL, $EDITOR or vi), and propose the result");
   auto options = std::make_shared<ProposeCommand>();
   auto from = std::make_shared<std::string>();
-  edit->add_option("from", *from, "v0007")->required();
+  edit->add_option("from", *from, "the variant to start from, for example v0007")->required();
   add_proposal_options(*edit, *options);
   line.add_common(*edit);
   line.on(*edit, [options, from](const CommonOptions& common) {
@@ -417,18 +418,20 @@ void add_edit(CommandLine& line) {
 }
 
 void add_round(CommandLine& line) {
-  auto* round = line.app().add_subcommand("round", "open or close a round for people's proposals");
+  auto* round = line.app().add_subcommand(
+      "round", "open or close a round for people's proposals and decisions: open, close");
   round->require_subcommand(1);
   auto build = std::make_shared<BuildCommand>();
   auto options = std::make_shared<RoundCommand>();
-  auto* open = round->add_subcommand(
-      "open",
-      "build the previous round, list the open places and plans, and wait until they are filled");
+  auto* open = round->add_subcommand("open",
+                                     "build the previous round, list the open places and plans, "
+                                     "and wait until each has a proposal or a decision");
   open->add_flag("!--no-wait", options->waits, "list the open places and plans, but do not wait");
   add_build_options(line, *open, *build);
-  auto* close = round->add_subcommand("close", "leave open places empty, and reject open plans");
+  auto* close = round->add_subcommand(
+      "close", "leave the round's open places empty, and reject its open plans");
   for (CLI::App* command : {open, close}) {
-    command->add_option("round", options->round, "N or round-N")->required();
+    command->add_option("round", options->round, "the round: N or round-N")->required();
     line.add_common(*command);
   }
   line.on(*open, [build, options](const CommonOptions& common) -> Status {

@@ -32,7 +32,7 @@ std::string state_words(const VariantPlan& plan) {
   return fmt::format("{}{}", plan_state_name(plan.state), plan.is_edited() ? ", edited" : "");
 }
 
-// Returns how a plan begins, in one line, or why there is no plan.
+// Returns the beginning of a plan in one line, or the reason why there is no plan.
 std::string gist_of(const VariantPlan& plan) {
   constexpr size_t kMostBytes = 72;
   const auto& problem = plan.planned.problem;
@@ -66,7 +66,7 @@ Result<std::vector<VariantPlan>> find_plans(const Campaign& campaign,
   return out;
 }
 
-// Makes the same decision on each of the plans; on none if one of them cannot be found.
+// Makes the same decision on each of the plans. If a plan cannot be found, makes no decision.
 Status decide_all(const CommonOptions& common, const PlanCommand& command, bool is_approved) {
   TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
   TRY_ASSIGN(auto plans, find_plans(campaign, command.variants));
@@ -140,7 +140,7 @@ Status run_plan_approve(const CommonOptions& common, const PlanCommand& command)
   return decide_all(common, command, true);
 }
 
-// Rejects plans: no code is asked for.
+// Rejects plans, so that no code is asked for.
 Status run_plan_reject(const CommonOptions& common, const PlanCommand& command) {
   if (without_blanks(command.note).empty())
     return bad_input("plan reject: the reason is missing", "", "--note \"why\"");
@@ -177,17 +177,25 @@ Status run_plan_edit(const CommonOptions& common, const PlanCommand& command) {
 void add_plan(CommandLine& line) {
   auto* plan = line.app().add_subcommand(
       "plan",
-      "review the plans that models write before they write code: show, approve, reject, edit");
+      "review the plans that language models write before code: show, approve, reject, edit");
   plan->require_subcommand(1);
   auto options = std::make_shared<PlanCommand>();
   auto* show = plan->add_subcommand("show", "list all plans with their states, or print one plan");
-  show->add_option("variant", options->variants, "v0007")->expected(0, 1);
+  show->add_option("variant", options->variants,
+                   "the plan's variant, for example v0007 (default: list all plans)")
+      ->expected(0, 1);
   auto* approve = plan->add_subcommand("approve", "approve plans without changes");
-  auto* reject = plan->add_subcommand("reject", "reject plans: the models are not asked for code");
+  auto* reject =
+      plan->add_subcommand("reject", "reject plans, so that models are not asked for their code");
   for (CLI::App* command : {approve, reject})
-    command->add_option("variant", options->variants, "v0007 …")->required();
-  auto* edit = plan->add_subcommand("edit", "open a plan in an editor, and approve the result");
-  edit->add_option("variant", options->variants, "v0007")->required()->expected(1);
+    command
+        ->add_option("variant", options->variants, "the plans' variants, for example v0007 v0009")
+        ->required();
+  auto* edit = plan->add_subcommand(
+      "edit", "open a plan in an editor ($VISUAL, $EDITOR or vi), and approve the result");
+  edit->add_option("variant", options->variants, "the plan's variant, for example v0007")
+      ->required()
+      ->expected(1);
   for (CLI::App* command : {approve, edit})
     command->add_option("--note", options->note, "a note for other people");
   reject->add_option("--note", options->note, "the reason; models read it, too")->required();

@@ -1,5 +1,5 @@
-// `evolve plan`: what language models mean to do, and a person's decision on it before any code is
-// asked for.
+// `evolve plan`: the plans of language models, and a person's decision on each plan before any code
+// is asked for.
 #pragma once
 
 #include <nlohmann/json.hpp>

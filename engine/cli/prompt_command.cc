@@ -31,7 +31,7 @@ std::string reply_text(const json& prompt, const json& exchange) {
                 exchange.value("text", ""));
 }
 
-// Returns the records of one request to a model, from its folder; null: no records there.
+// Returns the records of one request to a model, from its folder; null: the folder has no records.
 json asked_in(const std::string& folder, bool has_reply) {
   json out = {{"prompt", read_json(folder + "/prompt.json")}};
   if (!out["prompt"].is_object()) return {};
@@ -59,8 +59,8 @@ std::string asked_text(const json& asked, const std::string& variant) {
   return out;
 }
 
-// Prints what a model was asked for a variant, word for word: the plan first, if a model wrote one.
-// `has_reply`: also the replies.
+// Prints the requests to a model for a variant, word for word. If a model wrote a plan, the request
+// for the plan comes first. `has_reply`: also the replies.
 Status run_prompt_show(const CommonOptions& common, const std::string& variant, bool has_reply) {
   TRY_ASSIGN(auto campaign, open_campaign(common.campaign));
   TRY_ASSIGN(auto folder, built_folder(campaign, variant));
@@ -84,12 +84,13 @@ Status run_prompt_show(const CommonOptions& common, const std::string& variant, 
 }  // namespace
 
 void add_prompt(CommandLine& line) {
-  auto* prompt = line.app().add_subcommand("prompt", "print the prompts of language models: show");
+  auto* prompt = line.app().add_subcommand("prompt", "print what language models were asked: show");
   prompt->require_subcommand(1);
-  auto* show = prompt->add_subcommand("show", "print the prompt for a variant, exactly as sent");
+  auto* show =
+      prompt->add_subcommand("show", "print the prompt that asked for a variant, exactly as sent");
   auto variant = std::make_shared<std::string>();
   auto has_reply = std::make_shared<bool>(false);
-  show->add_option("variant", *variant, "v0007")->required();
+  show->add_option("variant", *variant, "the variant, for example v0007")->required();
   show->add_flag("--reply", *has_reply, "also print the model's reply");
   line.add_common(*show);
   line.on(*show, [variant, has_reply](const CommonOptions& common) {

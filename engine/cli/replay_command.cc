@@ -18,26 +18,32 @@ Status run_replay(const CommonOptions& common, const ReplayRequest& request) {
 
 void add_replay(CommandLine& line) {
   auto* command = line.app().add_subcommand(
-      "replay", "restore a recorded round byte for byte, from the ledger and the stored blobs");
+      "replay",
+      "restore a recorded round from the state folder, byte for byte, or run it again and compare");
   auto request = std::make_shared<ReplayRequest>();
-  command->add_option("round", request->round, "round-N (default: the last one)");
-  command->add_option("--record", request->record,
-                      "the number of an earlier record in `evolve log` (default: the last record)");
+  command->add_option("round", request->round, "the round: round-N (default: the last round)");
+  command->add_option(
+      "--record", request->record,
+      "the number of one of the round's records, from 'evolve log' (default: the last record)");
   command->add_option("-o,--out", request->out,
                       "the new folder for the files (default: a folder in the state folder)");
   command->add_flag("--verify", request->verify,
-                    "run every pure step again in an empty folder, and compare the bytes");
+                    "run every pure step (one that must always give the same bytes) again in an "
+                    "empty folder, and compare the bytes");
   command->add_flag(
       "--remeasure", request->remeasure,
-      "measure every time again, and report which times agree; the record does not change");
+      "repeat all measurements of times, and report which times agree; the record does not change");
   command->add_flag("--their-judge", request->their_judge,
-                    "run the programs and commands that came with an imported round, unchanged");
+                    "run an imported round by the programs and commands that came with it, even if "
+                    "this version's differ");
   command
       ->add_option("--check-determinism", request->times,
-                   "run every pure step this many times, in different environments")
+                   "run every pure step (one that must always give the same bytes) this many times "
+                   "in different environments, and compare the bytes")
       ->check(CLI::Range(1, 100));
-  command->add_option("--against", request->against,
-                      "print the first step in which the record differs from this record");
+  command->add_option(
+      "--against", request->against,
+      "print the first step in which the record differs from the record of this number");
   command
       ->add_option("-j,--jobs", request->jobs,
                    "number of steps to run in parallel (default: number of cores)")

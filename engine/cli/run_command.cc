@@ -1,4 +1,4 @@
-// `evolve run`: round after round, until a rule says that it is enough.
+// `evolve run`: round after round, until a rule says that the campaign has done enough.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,8 +26,8 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-// Returns the share of the roofline that the best variant reaches in its worst case. Nullopt: not
-// known for some case.
+// Returns the share of the roofline that the best variant reaches in its worst case. Nullopt: the
+// share is not known for some case.
 std::optional<double> roofline_of(const Campaign& campaign, const std::string& best) {
   std::optional<double> out;
   for (const std::string& name : campaign.shape.bench_cases) {
@@ -39,7 +39,7 @@ std::optional<double> roofline_of(const Campaign& campaign, const std::string& b
   return out;
 }
 
-// Adds what language models took so far.
+// Adds the cost and the tokens of language models so far.
 Status add_exchanges(const Campaign& campaign, int round, search::Standpoint& at) {
   TRY_ASSIGN(auto history, history_of(campaign, round));
   for (const search::PastVariant& past : history) {
@@ -50,7 +50,7 @@ Status add_exchanges(const Campaign& campaign, int round, search::Standpoint& at
   return {};
 }
 
-// Returns where the campaign stands after a round.
+// Returns the campaign's standpoint after a round.
 Result<search::Standpoint> standpoint(OpenCampaign& opened, int round) {
   search::Standpoint out;
   out.rounds = round;
@@ -105,9 +105,9 @@ void tell(const CommonOptions& common, bool is_quiet, int round, const search::S
   print_out(line + (why.empty() ? "" : "; stops: " + why) + "\n");
 }
 
-// Builds round after round, until a rule (engine/search/stop_rule.h) says that it is enough or the
-// last round is done. Empty `rule_given`: the pipeline's session.until is the rule. The rule does
-// not stop at rounds that are already built, because they cost nothing.
+// Builds round after round, until a rule (engine/search/stop_rule.h) says that the campaign has
+// done enough, or the last round is done. Empty `rule_given`: the pipeline's session.until is the
+// rule. The rule does not stop at rounds that are already built, because they cost nothing.
 Status run_rounds(const CommonOptions& given, const BuildCommand& command,
                   const std::string& rule_given) {
   CommonOptions common = given;
@@ -137,8 +137,8 @@ Status run_rounds(const CommonOptions& given, const BuildCommand& command,
     std::string why;
     if (rule) why = rule->reason(at).value_or("");
     if (!why.empty() && round < last) {
-      // The cost of rounds built before this run was spent before it. So the rule is only for what
-      // comes next.
+      // Rounds that are already built cost this run nothing, so the rule applies only if the next
+      // round is not built yet.
       TRY_ASSIGN(auto is_next_built, is_built(opened, round + 1));
       if (is_next_built) why.clear();
     }
@@ -158,8 +158,9 @@ void add_run(CommandLine& line) {
   auto until = std::make_shared<std::string>();
   command->add_option(
       "--until", *until,
-      "the stop rule, for example 'speedup>=1.3 or stagnant 3 or cost>=5usd'; also rounds, "
-      "roofline, tokens, device, wall (default: the pipeline's session.until)");
+      "the stop rule, for example 'speedup>=1.3 or stagnant 3 or cost>=5usd'; also 'rounds 5', "
+      "'roofline 0.8', 'tokens 1000000', 'device 2h', 'wall 30min' (default: the pipeline's "
+      "session.until)");
   add_build_options(line, *command, *build);
   line.add_common(*command);
   line.on(*command, [build, until](const CommonOptions& common) {

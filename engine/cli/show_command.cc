@@ -25,10 +25,14 @@ Status run_show(const CommonOptions& common, const std::string& variant) {
 }  // namespace
 
 void add_show(CommandLine& line) {
-  auto* command = line.app().add_subcommand(
-      "show", "show a variant: its origin, verdicts, times and who paid for them");
+  auto* command = line.app().add_subcommand("show",
+                                            "show a variant: its origin, verdicts and times, and "
+                                            "which variant each step was first run for");
   auto variant = std::make_shared<std::string>();
-  command->add_option("variant", *variant, "v0007, or xla")->required();
+  command
+      ->add_option("variant", *variant,
+                   "the variant, for example v0007; or xla, the reference as XLA compiles it")
+      ->required();
   line.add_common(*command);
   line.on(*command, [variant](const CommonOptions& common) { return run_show(common, *variant); });
 }

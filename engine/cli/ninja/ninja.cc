@@ -43,7 +43,7 @@ std::optional<int> read_manifest(const ninja::Options& options, Graph& graph,
 
 int run_with(const ninja::Options& options) {
   if (!options.folder.empty()) {
-    // The odd quotes are what Emacs looks for to follow the change of folder.
+    // Emacs looks for these odd quotes, and then follows the change of folder.
     if (options.tool.empty() && options.verbosity != ninja::Verbosity::quiet) {
       ninja::print_info(fmt::format("Entering directory `{}'", options.folder));
     }

@@ -38,7 +38,7 @@ auto timed(ninja::Stats& stats, const char* name, Work work) {
   return work();
 }
 
-// One manifest's build, from the look at what is to do to the last line.
+// The build of one manifest, from the search for work to the last line of output.
 class NinjaBuild {
  public:
   NinjaBuild(const ninja::Options& options, Graph& graph, State& records,
@@ -67,8 +67,8 @@ class NinjaBuild {
   NinjaBuild(const NinjaBuild&) = delete;
   NinjaBuild& operator=(const NinjaBuild&) = delete;
 
-  // Reads what stock ninja knows about a folder: for a build by its rule, or if nothing is known
-  // yet.
+  // Reads the logs that stock ninja left in a folder. Only a build by file times, and the first
+  // build in a folder, need these logs.
   Status read_logs() {
     if (stored_ && !options_.by_times) return {};
     const bool has_logs = times_.load();
@@ -250,8 +250,8 @@ class NinjaBuild {
     return options_.keep_going > 1 ? "subcommands failed" : "subcommand failed";
   }
 
-  // Accepts what a generator wrote before there were records of it, if that is no older than what
-  // it was made from. This is Ninja's own rule for generators.
+  // Accepts the outputs of a generator that has no record yet, if the outputs are no older than
+  // their inputs. This is Ninja's own rule for generators.
   Status adopt_generated(EdgeId id) {
     if (options_.by_times || graph_.binding(id, "generator").empty()) return {};
     TRY_ASSIGN(auto known, records_.ledger->last_record(lookup_.keys().record_name(id)));
@@ -314,7 +314,7 @@ void tell_of(Remote* remote, const ninja::Options& options, int exit_status) {
 
 int build_ninja(const ninja::Options& options, const ReadManifest& read) {
   world::watch_interrupts();
-  // Started before any file is open, because the guard must not hold files that are not its own.
+  // The guard starts before any file is open, because it must not hold files that are not its own.
   auto guard = world::GuardProcess::start();
   if (!guard) return NinjaBuild::fail(guard.error());
   auto format = ninja::StatusFormat::parse(

@@ -10,12 +10,13 @@
 
 namespace evolve::cli {
 
-// Returns the paths that differ in another clone: "root", the project's folder, which is
-// $EVOLVE_BASE or the nearest one with a `.git`, and "folder", the current one.
+// Returns the paths that differ in another clone. "root" is the project's folder: $EVOLVE_BASE, or
+// the nearest folder with a `.git`. "folder" is the current folder.
 std::vector<MachineBinding> machine_paths();
 
-// Opens or makes the records of a manifest. They lie in $EVOLVE_STATE, which many may share, or in
-// `.evolve` in the manifest's `builddir`; without a `builddir`, in `.evolve` in the current folder.
+// Opens or makes the records of a manifest. They are in $EVOLVE_STATE, which several manifests may
+// share. Without that variable they are in `.evolve` in the manifest's `builddir`, or else in
+// `.evolve` in the current folder.
 Result<std::unique_ptr<State>> open_records(const Graph& graph);
 
 // Returns the last record of each edge. If nothing was ever built, returns an empty list and makes

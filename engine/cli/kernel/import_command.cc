@@ -1,5 +1,5 @@
 // `evolve import`: a recorded round from a bundle, or a new kernel from another system's task, with
-// what became of it there.
+// the task's results there.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,7 +12,7 @@
 #include "engine/app/open_campaign.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/common_options.h"
-#include "engine/cli/new_kernel.h"
+#include "engine/cli/kernel/new_kernel.h"
 #include "engine/core/outside_json.h"
 #include "engine/core/text/did_you_mean.h"
 #include "engine/core/yaml/yaml_json.h"
@@ -64,8 +64,8 @@ constexpr Format kFormats[] = {
 // The format of tuned block sizes, which belong to a kernel that already exists.
 constexpr std::string_view kTables = "tokamax";
 
-// Records the rounds as they were in the other system. They go into the ledger. What `show` says
-// about their variants goes into the work folder, where a build puts its own records.
+// Records the rounds as they were in the other system. The rounds go into the ledger. The files
+// that `show` reads about their variants go into the work folder, where a build puts its own files.
 Result<int> record_past(const CommonOptions& common, const std::string& pipeline,
                         const json& past) {
   CommonOptions its = common;
@@ -116,9 +116,10 @@ const std::vector<std::string>& task_formats() {
 }
 
 // Writes kernels/NAME and pipelines/NAME-v7x.yaml with rules/init/imports.py, where `evolve init`
-// would write them. Existing files are never overwritten. From a run directory of Glaucis, the
-// rounds go into the ledger as they were there, marked as such, and the kernels become proposals.
-// Another system's measurements are history, not results of a build.
+// would write them. Existing files are never overwritten. If the task is a run directory of
+// Glaucis, its rounds go into the ledger unchanged, with a mark that they are from Glaucis. Its
+// kernels become proposals, because another system's measurements are history and not results of a
+// build.
 Status run_import_task(const CommonOptions& common, const ImportCommand& command) {
   const auto* format = std::find_if(std::begin(kFormats), std::end(kFormats),
                                     [&](const Format& one) { return one.name == command.format; });
@@ -184,13 +185,15 @@ void add_import(CommandLine& line) {
   auto bundle = std::make_shared<BundleRequest>();
   command
       ->add_option("what", options->format,
-                   fmt::format("a bundle's file, or the task's format, one of: {}",
+                   fmt::format("a bundle's file; for a task: the format of its file, one of: {}",
                                fmt::join(task_formats(), ", ")))
       ->required();
-  command->add_option("file", options->file, "the task's file");
-  command->add_option("--as", bundle->as, "for a bundle: the campaign's name here");
-  command->add_option("--name", options->name,
-                      "for a task: the kernel's name here (default: the name in the task)");
+  command->add_option("file", options->file, "for a task: its file, or its folder");
+  command->add_option("--as", bundle->as,
+                      "for a bundle: the campaign's name here (default: the name in the bundle)");
+  command->add_option(
+      "--name", options->name,
+      "for a task: the kernel's name here (default: the name in the task; for tokamax, required)");
   line.add_common(*command);
   line.on(*command, [options, bundle](const CommonOptions& common) {
     return run_import(common, *options, *bundle);

@@ -13,7 +13,7 @@
 #include "engine/cli/build_command.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/common_options.h"
-#include "engine/cli/kernel_command.h"
+#include "engine/cli/kernel/kernel_command.h"
 #include "engine/core/digest.h"
 #include "engine/core/outside_json.h"
 #include "engine/core/text/units.h"
@@ -54,7 +54,7 @@ Result<std::vector<search::BucketCases>> chosen_buckets(Spec spec,
   return search::buckets_of(spec);
 }
 
-// Reads the table of a kernel; an empty one if there is no file.
+// Reads the table of a kernel. If there is no file, the table is empty.
 Result<json> read_table(const std::string& path, const std::string& kernel, const Spec& spec) {
   std::error_code error;
   json table;
@@ -67,8 +67,8 @@ Result<json> read_table(const std::string& path, const std::string& kernel, cons
   return table;
 }
 
-// Returns what a bucket's campaign found: the last round's best variant, or the seed if nothing
-// beats it.
+// Returns the result of a bucket's campaign: the last round's best variant, or the seed if no
+// variant beats the seed.
 Result<TunedEntry> found(const Campaign& campaign, const search::BucketCases& bucket) {
   const int round = last_round(campaign);
   const std::string path = fmt::format("{}/round-{}/selection.json", campaign.work, round);
@@ -157,9 +157,10 @@ std::string kept_text(const std::vector<json>& kept) {
   return out;
 }
 
-// Runs a campaign for each bucket, over only the spec's parameters. Writes what each found into the
-// tuned.json next to the spec (kernels/tuned.py), where other buckets' entries stay. The pipelines
-// that this makes, and the state folder unless named, lie in .evolve next to the spec.
+// Runs a campaign for each bucket, over only the spec's parameters. Writes the results into the
+// tuned.json next to the spec (kernels/tuned.py); the entries of other buckets stay there. The
+// campaigns' pipelines are in .evolve next to the spec, and so is the state folder unless the user
+// names another.
 Status run_tune(const CommonOptions& common, const BuildCommand& build, const TuneCommand& tune) {
   TRY_ASSIGN(auto spec_path, find_spec(tune.kernel, "evolve tune path/to/spec.yaml"));
   TRY_ASSIGN(auto text, world::read_file(spec_path));
@@ -167,7 +168,7 @@ Status run_tune(const CommonOptions& common, const BuildCommand& build, const Tu
   TRY_ASSIGN(auto buckets, chosen_buckets(spec, tune.cases));
   const std::string path = (fs::path(spec_path).parent_path() / "tuned.json").string();
   const std::string kernel = kernel_of(spec_path);
-  // Read first, so that a bad table fails before anything is paid for.
+  // The table is read first, so that a bad table fails before anything is paid for.
   TRY_ASSIGN(auto table, read_table(path, kernel, spec));
   std::vector<TunedEntry> entries;
   for (const search::BucketCases& bucket : buckets) {
@@ -196,19 +197,25 @@ Status run_tune(const CommonOptions& common, const BuildCommand& build, const Tu
 }  // namespace
 
 void add_tune(CommandLine& line) {
-  auto* command = line.app().add_subcommand(
-      "tune",
-      "find a kernel's best block sizes for each bucket of sizes, and store them for callers");
+  auto* command =
+      line.app().add_subcommand("tune",
+                                "find a kernel's best block sizes for each bucket (range of input "
+                                "sizes), and write them to its tuned.json");
   auto tune = std::make_shared<TuneCommand>();
   auto build = std::make_shared<BuildCommand>();
-  command->add_option("name", tune->kernel, "a folder of kernels/, or a spec.yaml")->required();
   command
-      ->add_option("--case", tune->cases, "tune only this bench case; may be given several times")
+      ->add_option("name", tune->kernel,
+                   "the kernel: its folder's name in kernels/, or the path of a spec.yaml")
+      ->required();
+  command
+      ->add_option(
+          "--case", tune->cases,
+          "tune only for this bench case of the spec (default: all); may be given several times")
       ->expected(1)
       ->take_all();
   command->add_option("--rounds", tune->rounds, "number of rounds for each bucket (default: 2)")
       ->check(CLI::Range(1, 1000));
-  command->add_option("--variants", tune->variants, "number of variants in a round (default: 8)")
+  command->add_option("--variants", tune->variants, "number of variants in each round (default: 8)")
       ->check(CLI::Range(1, 1000));
   add_build_options(line, *command, *build);
   line.add_common(*command);

@@ -12,10 +12,10 @@
 namespace evolve::cli {
 
 // Checks that `name` can name a kernel, which is a folder and a Python identifier in small letters.
-// Bad input: it cannot.
+// Bad input: the name is of another form.
 Status check_kernel_name(const std::string& name);
-// Returns where a kernel's folder and pipeline go: the nearest folder at or above this one that has
-// kernels, or else this one.
+// Returns the folder that a new kernel and its pipeline go into: the nearest folder, from the
+// current folder upwards, that has kernels, or else the current folder.
 std::filesystem::path kernels_root();
 
 // Runs a program of rules/ ("init.init"), which prints a report as JSON.
@@ -28,8 +28,8 @@ void say_notices(const nlohmann::json& report);
 // report.
 Result<nlohmann::json> write_kernel(const std::string& program, std::vector<std::string> words,
                                     const std::filesystem::path& root);
-// Prints what was written, what is wrong with it, and what to do next. `done`: more text about what
-// was written.
+// Prints the files that were written, the faults of the seed, and the next commands. `done`: more
+// text about the files.
 void say_written(const CommonOptions& common, const nlohmann::json& report,
                  const std::string& done = "");
 

@@ -1,4 +1,4 @@
-#include "engine/cli/kernel_command.h"
+#include "engine/cli/kernel/kernel_command.h"
 
 #include <fmt/format.h>
 
@@ -52,7 +52,7 @@ std::string kernel_of(const std::string& spec) {
 
 namespace {
 
-// Returns a text as YAML has it in double quotes.
+// Returns a text in YAML's double quotes.
 std::string yaml_text(const std::string& text) {
   std::string out = "\"";
   for (char c : text) {
@@ -103,8 +103,8 @@ BuildCommand build_of(std::vector<std::string> targets, int jobs) {
   return build;
 }
 
-// Returns where the seed stands in each bench case; "xla_seconds" only if the XLA baseline has a
-// time.
+// Returns the seed's standing in each bench case: its time, its shares of the machine, and its
+// bottleneck. A row has "xla_seconds" only if the XLA baseline has a time.
 json standing(const Campaign& campaign) {
   json out = json::array();
   for (const std::string& name : campaign.shape.bench_cases) {
@@ -163,8 +163,8 @@ std::string with_standing(std::string readme, const std::string& kernel, const s
 
 }  // namespace
 
-// Audits every check case of the kernel's spec, so that no trivial answer passes. Also checks that
-// the seed passes every step.
+// Audits every check case of the kernel's spec, which shows that no trivial answer passes. Also
+// checks that the seed passes every step.
 Status run_kernel_check(const CommonOptions& common, const std::string& name, int jobs) {
   TRY_ASSIGN(auto spec, find_spec(name, "evolve kernel check path/to/spec.yaml"));
   TRY_ASSIGN(auto own, check_campaign(common, spec));
@@ -175,9 +175,10 @@ Status run_kernel_check(const CommonOptions& common, const std::string& name, in
   return {};
 }
 
-// Checks the kernel likewise. Prints how long its seed and the XLA baseline take, the seed's share
-// of the roofline, how busy units are, and what bounds the seed. `writes`: into the README next to
-// the spec, too, between two comments, or at its end if they are missing.
+// Checks the kernel in the same way, because round 0 includes the audits. Prints how long its seed
+// and the XLA baseline take, the seed's share of the roofline, how busy the units are, and what
+// bounds the seed. `writes`: the table also goes into the README next to the spec, between two
+// comments, or at the end if the comments are missing.
 Status run_kernel_time(const CommonOptions& common, const std::string& name, int jobs,
                        bool writes) {
   TRY_ASSIGN(auto spec, find_spec(name, "evolve kernel time path/to/spec.yaml"));
@@ -210,18 +211,23 @@ void add_kernel(CommandLine& line) {
   };
   auto options = std::make_shared<Options>();
   auto* kernel = line.app().add_subcommand(
-      "kernel", "check or time one kernel's seed, without a campaign: check, time");
+      "kernel",
+      "check or time a kernel's seed (its first version), without a campaign: check, time");
   kernel->require_subcommand(1);
-  auto* check = kernel->add_subcommand(
-      "check", "check that the seed passes, and that zeros, a mean or an input do not");
+  auto* check = kernel->add_subcommand("check",
+                                       "check that the seed passes, and that wrong outputs, such "
+                                       "as zeros, a mean or an input, do not");
   auto* time = kernel->add_subcommand(
-      "time", "check the kernel, and report how long its seed takes and what bounds it");
+      "time", "check the kernel, and show how long its seed takes and what limits its speed");
   time->add_flag("--write", options->writes, "also write the result into the kernel's README");
   for (CLI::App* command : {check, time}) {
-    command->add_option("name", options->name, "a folder of kernels/, or a spec.yaml")->required();
+    command
+        ->add_option("name", options->name,
+                     "the kernel: its folder's name in kernels/, or the path of a spec.yaml")
+        ->required();
     command
         ->add_option("-j,--jobs", options->jobs,
-                     "number of edges to run in parallel (default: number of cores)")
+                     "number of steps to run in parallel (default: number of cores)")
         ->check(CLI::Range(1, 1024));
     line.add_common(*command);
   }

@@ -1,4 +1,4 @@
-#include "engine/cli/new_kernel.h"
+#include "engine/cli/kernel/new_kernel.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -4,7 +4,7 @@
 
 #include "engine/cli/command_line.h"
 #include "engine/cli/common_options.h"
-#include "engine/cli/new_kernel.h"
+#include "engine/cli/kernel/new_kernel.h"
 
 namespace evolve::cli {
 
@@ -33,11 +33,13 @@ void add_init(CommandLine& line) {
   auto* init = line.app().add_subcommand(
       "init", "create a new kernel's spec, reference, seed and pipeline from a JAX function");
   auto options = std::make_shared<InitCommand>();
-  init->add_option("name", options->name, "the kernel's")->required();
-  init->add_option("--from", options->from, "FILE:FUNCTION")->required();
+  init->add_option("name", options->name, "the new kernel's name: lower-case letters, digits and _")
+      ->required();
+  init->add_option("--from", options->from, "the JAX function: FILE:FUNCTION")->required();
   init->add_option("--input", options->inputs,
-                   "one input, in the function's order: 'x=bfloat16[M=4096, K=1024]' (default: the "
-                   "inputs that the file's function get_inputs returns)")
+                   "one input's name, dtype and shape, for example 'x=bfloat16[M=4096, K=1024]'; "
+                   "given once for each input, in the function's order (default: the inputs that "
+                   "the file's function get_inputs returns)")
       ->expected(1)
       ->take_all();
   line.add_folder_and_json(*init);

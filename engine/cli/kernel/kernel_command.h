@@ -1,5 +1,6 @@
-// `evolve kernel check` and `time`: whether a kernel's task is worth a campaign, and where its seed
-// stands. Also the shared parts of commands that work on a kernel and need no pipeline.
+// `evolve kernel check` and `time`: the check that a kernel's task is worth a campaign, and the
+// times of its seed. Also the shared parts of the commands that work on a kernel and need no
+// pipeline.
 #pragma once
 
 #include <string>
