@@ -11,8 +11,8 @@ namespace evolve {
 
 struct Answer {
   nlohmann::json report;
-  std::string text;  // the same for people
-  // Why the command fails although it has an answer; nullopt: it succeeds.
+  std::string text;  // the answer in words, for people
+  // Why the command fails although it has an answer; nullopt: the command succeeds.
   std::optional<Error> failure = std::nullopt;
 };
 

@@ -33,23 +33,26 @@ std::string absolute(const std::string& path) {
   return out;
 }
 
-// Returns a path relative to the current folder, which is the root, if it lies below that folder;
-// else as it is.
+// Returns a path relative to the current folder (the root) if the path lies below that folder;
+// otherwise the path as it is.
 std::string from_root(const std::string& path) {
   std::string relative = fs::path(path).lexically_relative(fs::current_path()).string();
-  // As a word of its own, a path that begins with '$' or '-' would be read as a variable or a flag.
+  // A relative path that begins with '$' or '-' is not used, because a command would read the path
+  // as a variable or a flag.
   const bool is_below = !relative.empty() && !relative.starts_with("..") &&
                         std::string_view("$-").find(relative.front()) == std::string_view::npos;
   return is_below ? relative : path;
 }
 
-// The folder in which evolve was started. The user is there; opening a campaign leaves it.
+// The folder in which the user started evolve. Opening a campaign changes the current folder, so
+// the first one is kept.
 const fs::path& started_in() {
   static const fs::path folder = fs::current_path();
   return folder;
 }
 
-// Returns a campaign's path as seen from where the user is; absolute if it does not lie below.
+// Returns a campaign's path relative to the folder in which the user started evolve; absolute if
+// the path does not lie below that folder.
 std::string place_for_user(const std::string& path) {
   const std::string whole = absolute(path);
   const std::string near = fs::path(whole).lexically_relative(started_in()).string();
@@ -76,8 +79,8 @@ std::string as_argument(const std::string& path) {
   return out.starts_with('-') || out.starts_with("'-") ? out.insert(out.find('-'), "./") : out;
 }
 
-// Whether a file may be a pipeline: a .yaml file without `entry:`, which only a spec has. Away from
-// the user's folder it must also name a kernel, because many other files end in .yaml.
+// Whether a file may be a pipeline: a .yaml file without `entry:`, which only a spec has. In any
+// folder but the user's, the file must also name a kernel, because many other files end in .yaml.
 bool may_be_pipeline(const fs::path& path, bool is_near) {
   if (path.extension() != ".yaml") return false;
   auto text = world::read_file(path.string());
@@ -129,12 +132,13 @@ fs::path find_root(const fs::path& pipeline) {
   return pipeline.parent_path();
 }
 
-// Returns the place of a path that a file in `folder` names: relative paths start from `folder`.
+// Returns the place of a path that a file in `folder` names. A relative path starts from `folder`.
 std::string beside(const std::string& folder, const std::string& given) {
   return from_root(absolute((fs::path(folder) / given).string()));
 }
 
-// Reads the file of language models that a pipeline names, for the variables that have their keys.
+// Reads the file of language models that a pipeline names. Takes from it the names of the
+// environment variables that hold the models' keys.
 Status read_models(Campaign& campaign, const std::string& folder,
                    const std::string& pipeline_path) {
   if (campaign.shape.pipeline.mutate.llm.empty()) return {};
@@ -166,7 +170,7 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-// Bad input: the path holds a carriage return, which a manifest cannot express.
+// Checks that a manifest can express a path. Bad input: the path holds a carriage return.
 Status check_path(const std::string& path, const std::string& pipeline_path) {
   if (path.find('\r') == std::string::npos) return {};
   return bad_input(fmt::format("{}: '{}': a path must not contain a carriage return",
@@ -350,7 +354,7 @@ Result<Campaign> open_campaign(const CampaignOptions& options) {
   }
   shape.is_sandboxed = options.is_sandboxed;
   TRY(read_kernel(campaign, path));
-  // Twice as many as may survive.
+  // There are at most twice as many finalists as survivors.
   shape.timing.finalists = std::min(shape.variants(), 2 * shape.pipeline.select.capacity());
   if (campaign.shape.pipeline.time.budget > 0) {
     shape.timing = within_budget(shape.timing, campaign.shape.pipeline.time.budget,

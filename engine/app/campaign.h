@@ -37,7 +37,7 @@ struct Campaign {
   // Files from which the manifest is made, although no edge reads them.
   [[nodiscard]] std::vector<std::string> sources() const;
   [[nodiscard]] std::string manifest() const { return work + "/build.ninja"; }
-  // Included by manifest().
+  // The file that manifest() includes.
   [[nodiscard]] std::string rounds() const { return work + "/rounds.ninja"; }
   [[nodiscard]] std::vector<MachineBinding> machine() const;
   // Returns the folder of a variant, of the seed ("v0000") or of the XLA baseline ("xla"); empty:
@@ -45,44 +45,46 @@ struct Campaign {
   [[nodiscard]] std::string folder_of(const std::string& variant) const;
 
   std::string steps;        // the folder of the C++ step programs
-  std::string device_kind;  // what times are measured on; empty: times are modelled
+  std::string device_kind;  // the kind of device that measures times; empty: times are modelled
 };
 
 // Finds and reads the pipeline and the spec, and changes to the project's root. The root is the
 // nearest folder, from the pipeline's folder upwards, that has rules/steps.ninja, or else the
 // pipeline's own folder.
 Result<Campaign> open_campaign(const CampaignOptions& options);
-// Returns options that open the same campaign again, from whatever folder the process is in by
-// then.
+// Returns options that open the same campaign again, whatever the current folder is then.
 CampaignOptions reopening(CampaignOptions options, const Campaign& campaign);
 // Returns "-p PIPELINE", and "--state FOLDER" unless that is the default: a campaign's arguments in
 // a command that the user pastes where evolve was started.
 std::string arguments_of(const Campaign& campaign);
 
 // Returns a campaign's path for the user, in one line: relative to the folder where evolve was
-// started, or absolute if the path does not lie below that folder. REQUIRES: the path is as the
-// campaign has it, from the root that the process runs in.
+// started, or absolute if the path does not lie below that folder. REQUIRES: the path is absolute,
+// or relative to the root in which the process runs.
 std::string shown_path(const std::string& path);
 
 // Returns the default state folder of a pipeline's campaign.
 std::string usual_state(const std::string& pipeline);
 
-// Where a campaign's records lie, whether or not its files can be read.
+// The place of a campaign's records. The place can be found even if the campaign's files cannot be
+// read.
 struct CampaignPlace {
   std::string state;  // absolute
   std::string name;   // empty: not given; the state folder may hold several campaigns
 };
 Result<CampaignPlace> find_campaign(const CampaignOptions& options);
 
-// Returns the folder of the rules: the project's, or else the one that this binary was built with.
+// Returns the folder of the rules: the project's own folder, or else the folder that this binary
+// was built with.
 std::string find_rules(const std::string& root);
 
-// Returns the interpreter of the steps: $EVOLVE_PYTHON, or else that of the project whose `rules`
-// are given. Empty `rules`: those that find_rules() finds from the current folder.
+// Returns the interpreter of the steps: $EVOLVE_PYTHON, or else the interpreter of the project that
+// has the folder `rules`. Empty `rules`: the folder that find_rules() finds from the current
+// folder.
 std::string find_python(const std::string& rules = "");
 
-// Bad input: the device kind would be more than one word to the shell, or a path cannot be written
-// in a manifest or used by JAX.
+// Checks the values that build.ninja binds. Bad input: the device kind would be more than one word
+// to the shell, a manifest cannot express a path, or JAX cannot use a path.
 Status check_bindings(const Campaign& campaign);
 
 // Writes build.ninja next to the existing rounds.ninja, and reads it. build.ninja binds `toolchain`

@@ -87,7 +87,8 @@ std::set<VariantId> not_done(const std::vector<search::Selection>& selections) {
   return out;
 }
 
-// Returns what the spec allows outside of kernels beyond what every kernel may do there.
+// Returns the operations that the spec allows outside of kernels, besides those that every spec
+// allows.
 std::vector<std::string> outside_words(const Campaign& campaign) {
   std::vector<std::string> out;
   const json spec = read_json(campaign.work + "/spec.json");
@@ -98,8 +99,8 @@ std::vector<std::string> outside_words(const Campaign& campaign) {
   return out;
 }
 
-// Returns what the first cut of the round said of a variant; null: nothing, or the round had no
-// cut.
+// Returns the decision of the round's first cut on a variant; null: no decision, or the round had
+// no cut.
 json cut_of(const std::string& round_folder, const std::string& variant) {
   const json cut = read_json(round_folder + "/cut.json");
   if (!cut.is_object()) return nullptr;
@@ -117,7 +118,7 @@ json steps_report(const BuildSummary& summary) {
   return out;
 }
 
-// Returns what a step said of a case, and what the step cost; null: it has said nothing yet.
+// Returns a step's verdict on a case, and the step's cost; null: the step has no result yet.
 Result<json> step_row(const std::string& folder, const StepReport& step,
                       const std::vector<MachineBinding>& machine, cache::SqliteLedger& ledger) {
   const std::string at = fmt::format("{}/{}/", folder, step.case_name);
@@ -149,7 +150,8 @@ Result<json> step_row(const std::string& folder, const StepReport& step,
   return row;
 }
 
-// Parses a selection of the ledger. An error: it does not have the form that reports need.
+// Parses a selection of the ledger. An error: the selection does not have the form that reports
+// need.
 Result<json> read_selection_of(const std::string& text) {
   auto selection = parse_outside(text);
   if (!selection) return std::move(selection).error().within("selection");

@@ -12,16 +12,16 @@
 
 namespace evolve {
 
-// Returns what `build` reports at its end.
+// Returns the report at the end of `build`.
 Result<nlohmann::json> build_report(const Campaign& campaign, const BuildSummary& summary,
                                     int round);
 
-// Returns what `show` reports of a variant: its origin, its verdicts, its times, and which variant
+// Returns the report of `show` on a variant: its origin, its verdicts, its times, and which variant
 // paid for each step.
 Result<nlohmann::json> variant_report(const Campaign& campaign, const std::string& variant,
                                       cache::SqliteLedger& ledger);
 
-// Returns what `log` reports of all rounds.
+// Returns the report of `log` on all rounds.
 Result<nlohmann::json> rounds_report(const std::string& campaign, cache::RoundTable& log);
 
 }  // namespace evolve

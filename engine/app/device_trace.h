@@ -1,4 +1,4 @@
-// Device traces: what a device did, as JAX's profiler recorded it. rules/traces/xplane.py reads
+// Device traces: JAX's profiler records the work of a device in them. rules/traces/xplane.py reads
 // them.
 #pragma once
 
@@ -12,14 +12,14 @@ namespace evolve {
 
 // Known facts about the programs that ran.
 struct TraceQuestion {
-  std::string module;  // the only one wanted: "jit_f", "jit_f(FINGERPRINT)"; empty: all
+  std::string module;  // the only wanted module: "jit_f", "jit_f(FINGERPRINT)"; empty: all
   int runs = 0;        // executions on each device; 0: not known
   double floor = 0;    // seconds; no execution can be shorter
 };
 
-// Returns the traces that a path names: the path itself if it is a *.xplane.pb, or those in a
-// folder, in its folders, or in its plugins/profile/TIME. Empty: no trace is there, or schedules
-// lie in the folder, which then is a folder of dumps.
+// Returns the traces that a path names: the path itself if it is a *.xplane.pb file, or else the
+// traces in the folder, in its subfolders, or in its plugins/profile/TIME. Empty: the path has no
+// trace, or the folder has schedules, which means that it is a folder of dumps.
 std::vector<std::string> find_traces(const std::string& path);
 
 // Returns the report of rules/traces/xplane.py on the traces. A `verdict` other than "ok" says that

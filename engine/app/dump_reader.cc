@@ -28,7 +28,7 @@ bool is_read_of_program(const std::string& name) {
          name == "TLP/all-fingerprints.txt" || name == "TLP/hlo-static-bundle-profile.txt";
 }
 
-// Whether this is a dump of a module that is read besides the module's schedule.
+// Whether this is one of the dumps that are read for a module in addition to its schedule.
 bool is_read_of_module(const std::string& name) {
   size_t slash = name.find('/');
   std::string_view stage = std::string_view(name).substr(slash + 1);
@@ -46,7 +46,7 @@ Result<std::vector<std::string>> files_below(const std::string& folder) {
   std::error_code error;
   fs::recursive_directory_iterator it(folder, error);
   for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
-    // The dumps lie at most one folder down, in folders of modules; deeper files are no dumps.
+    // The dumps lie at most one folder down, in folders of modules; deeper files are not dumps.
     if (it.depth() > 0) it.disable_recursion_pending();
     if (it->is_regular_file(error)) out.push_back(it->path().string());
   }

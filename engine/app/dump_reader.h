@@ -1,4 +1,4 @@
-// Dumps and operands as a user names them: folders, archives, files.
+// The reader of the dumps and operands that a user names: folders, archives or files.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -15,13 +15,13 @@ namespace evolve {
 // A program as its dumps show it.
 struct ReadProgram {
   ir::Dumps dumps;
-  ir::DumpPaths paths;  // of the dumps; empty: they come from an archive
+  ir::DumpPaths paths;  // the dumps' files; empty: the dumps come from an archive
   // Whether a module has this name, with or without the number that XLA appends.
   [[nodiscard]] bool has_kernel(const std::string& kernel) const;
 };
 
 // Reads the programs among the dumps at the paths: folders that libtpu dumped into, archives of the
-// compile step, or single dumps. An error is bad input, or says what could not be read.
+// compile step, or single dumps. An error is bad input, or names the file that could not be read.
 Result<std::vector<ReadProgram>> read_programs_of(const std::vector<std::string>& paths);
 
 // Reads the operands of the kernels: all of them from the JSON file `file` (empty: no file), and

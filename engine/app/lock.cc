@@ -79,7 +79,7 @@ Result<Lock> decode(const std::string& text, const std::string& path) {
   return out;
 }
 
-// Nullopt: there is no lock.
+// Reads a lock; nullopt: there is no lock.
 Result<std::optional<Lock>> read_lock(const std::string& path) {
   std::error_code error;
   if (!fs::exists(path, error)) return std::optional<Lock>{};
@@ -88,7 +88,7 @@ Result<std::optional<Lock>> read_lock(const std::string& path) {
   return std::optional(std::move(lock));
 }
 
-// Returns what differs, as "libtpu 0.0.42.1 is locked, 0.0.43 is here".
+// Returns the differences, as "libtpu: locked 0.0.42.1, found 0.0.43".
 std::vector<std::string> differences(const Lock& locked, const Lock& here,
                                      const std::string& campaign) {
   std::vector<std::string> out;

@@ -19,8 +19,8 @@ namespace evolve {
 // Writes the lock for this machine's toolchain and for the campaign's compiler flags.
 Result<Answer> write_lock(const CampaignOptions& options);
 
-// Succeeds if there is no lock. Bad input, naming all that differs: the lock is of another
-// toolchain than this machine's.
+// Checks that the lock, if there is one, is for this machine's toolchain. Bad input, with all
+// differences: the lock is for another toolchain.
 Status check_lock(const Campaign& campaign, const Toolchain& toolchain);
 
 }  // namespace evolve

@@ -23,7 +23,7 @@ namespace {
 double usable_memory() {
   const auto pages = static_cast<double>(::sysconf(_SC_PHYS_PAGES));
   const double all = pages * static_cast<double>(::sysconf(_SC_PAGESIZE));
-  // The file says "max", or is missing, where there is no limit.
+  // If there is no limit, the file says "max" or is missing.
   auto limit = world::read_file("/sys/fs/cgroup/memory.max");
   if (!limit) return all;
   auto bytes = parse_size(limit->substr(0, limit->find('\n')));

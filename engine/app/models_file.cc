@@ -44,7 +44,7 @@ Result<AskedAgain> asked_again(const Campaign& campaign, const Graph& graph,
       continue;
     std::string variant = graph.extension(one.edge, "subject");
     variant.resize(std::min(variant.find(' '), variant.size()));  // "v0001 plan"
-    // A round without a record is still open: nobody knows yet what it will have asked.
+    // A round without a record is still open, so its answers are not final.
     const int round =
         round_of(campaign.shape, VariantId::parse(variant).value_or(VariantId()).number());
     if (!is_recorded.contains(round)) {
@@ -57,7 +57,7 @@ Result<AskedAgain> asked_again(const Campaign& campaign, const Graph& graph,
     if (!before || before->outcome == Outcome::failed) continue;
     ++out.answers;
     if (!out.variants.insert(variant).second) continue;
-    // The exchange is missing where a plan is answered but its code is not.
+    // If a model has written the plan but not the code, there is no exchange yet.
     const nlohmann::json made = read_json(campaign.folder_of(variant) + "/variant.json");
     const auto exchange = made.is_object() ? made.find("exchange") : made.end();
     if (exchange == made.end() || !exchange->is_object()) continue;

@@ -1,6 +1,6 @@
 // The models' files (llm.json) of recorded rounds, and the answers that a build would ask for
-// again. A round that was answered keeps the models' file that it was answered by, so that an edit
-// of the file pays for nothing twice.
+// again. A recorded round keeps the models' file that its answers came from. So after an edit of
+// the file, no answer is paid for twice.
 #pragma once
 
 #include <set>
@@ -20,7 +20,7 @@ std::vector<Digest> models_keys(const Record& record);
 // Returns these keys for all records of a campaign; empty: the campaign has no models.
 Result<std::vector<Digest>> models_keys(const Campaign& campaign, State& state);
 
-// Answers that models gave in rounds that are recorded, and may have to give again.
+// The answers that models gave in recorded rounds and may have to give again.
 struct AskedAgain {
   int answers = 0;
   double usd = 0;  // cost of the variants that they made, at that time
@@ -29,7 +29,7 @@ struct AskedAgain {
 // Returns the answers that `pending`, the edges that are not up to date, may ask for again.
 Result<AskedAgain> asked_again(const Campaign& campaign, const Graph& graph,
                                const std::vector<Pending>& pending, State& state);
-// Puts it into words for people; empty: nothing is asked again.
+// Returns these answers in words for people; empty: no answer is asked for again.
 std::string text_of(const AskedAgain& asked);
 
 }  // namespace evolve

@@ -1,4 +1,5 @@
-// Sessions: a campaign with its graph and state, on which most commands work.
+// The open campaign, on which most commands work: a campaign with its state folder, toolchain and
+// graph.
 #pragma once
 
 #include <memory>
@@ -24,7 +25,7 @@ struct OpenCampaign {
 Result<OpenCampaign> open_without_graph(const CampaignFlags& common);
 // Writes the manifest, and reads it into the campaign's graph.
 Status read_graph(OpenCampaign& opened);
-// Does both.
+// Opens a campaign, and reads its graph.
 Result<OpenCampaign> open_for_build(const CampaignFlags& common);
 
 }  // namespace evolve

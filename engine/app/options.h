@@ -10,8 +10,8 @@ namespace evolve {
 
 struct CampaignFlags {
   CampaignOptions campaign;
-  bool has_told_notices = false;  // the pipeline's notices were shown: once for all rounds of a run
-  // Warns the user that something was set aside, or is not as it should be.
+  bool has_told_notices = false;  // the pipeline's notices were shown, once for all rounds of a run
+  // Warns the user that a file was set aside, or that something is not as it should be.
   std::function<void(const std::string& message)> warn = [](const std::string&) {};
 };
 

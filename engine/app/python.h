@@ -1,4 +1,5 @@
-// Python programs of rules/ that a command itself runs, with the interpreter of the steps.
+// Python programs of rules/ that a command runs directly and not as an edge, with the interpreter
+// of the steps.
 #pragma once
 
 #include <string>
@@ -9,8 +10,8 @@
 namespace evolve {
 
 // Runs a program of rules/ ("traces.xplane": PACKAGE.MODULE) with the arguments `words`, and
-// returns its stdout. Exit code 2 is bad input: the last line of stderr says, after the module's
-// name, what is wrong with what it was given. Any other failure is external.
+// returns its stdout. Exit code 2 is bad input: the last line of stderr has the module's name and
+// then the fault in the input. Any other failure is external.
 Result<std::string> run_python(const std::string& program, const std::vector<std::string>& words);
 
 }  // namespace evolve

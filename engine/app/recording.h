@@ -19,7 +19,8 @@ Status begin_build(State& state, const std::string& campaign,
 // Ends that record with the outcomes of the build's edges.
 Status end_build(State& state, const Result<BuildSummary>& summary);
 
-// Returns what `edges` made in a build that has ended, and the sources that they read.
+// Returns the outputs that `edges` made in a build that has ended, and the sources that these edges
+// read.
 Result<Record> record_of(const Graph& graph, const std::vector<EdgeId>& edges, Lookup& lookup);
 
 // Records rounds 0 to `round` of a campaign that was built, with their sources as blobs. Returns

@@ -8,8 +8,8 @@ namespace evolve {
 
 namespace {
 
-// Returns the path of a snapshot: one for each manifest and current folder, because a state folder
-// may be shared.
+// Returns the path of a snapshot. The name depends on the manifest and on the current folder,
+// because several folders may share a state folder.
 std::string path_of(const State& state, const std::string& manifest) {
   std::error_code error;
   const std::string here = std::filesystem::current_path(error).string();

@@ -1,5 +1,5 @@
-// Snapshots and notes: what is kept of a manifest's files between builds, in the state folder's
-// `snapshots`.
+// Snapshots and notes: facts about a manifest's files that are kept between builds, in the state
+// folder's `snapshots`.
 #pragma once
 
 #include <optional>
@@ -12,11 +12,11 @@
 
 namespace evolve {
 
-// Returns what is known of a manifest's files in the current folder; nullopt: nothing. `warning`
-// says what is damaged.
+// Returns the last snapshot of a manifest's files in the current folder; nullopt: there is no
+// snapshot. `warning` says what is damaged.
 std::optional<Snapshot> load_snapshot(State& state, const std::string& manifest, Graph& graph,
                                       std::string& warning);
-// Keeps the snapshot if anything in it is new.
+// Stores the snapshot if anything in it is new.
 Status save_snapshot(State& state, const std::string& manifest, const Graph& graph,
                      const Snapshot& snapshot);
 

@@ -24,8 +24,8 @@ struct State {
   std::string folder;
 };
 
-// Opens or makes what is in a state folder. `sharing`: what the blobs share with the files that are
-// made from them. `warning` says what had to be set aside.
+// Opens a state folder, and makes its missing parts. `sharing`: what the blobs share with the files
+// that are made from them. `warning` names the files that had to be set aside.
 Result<std::unique_ptr<State>> open_state(const std::string& folder, Sharing sharing,
                                           std::string& warning);
 

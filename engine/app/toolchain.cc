@@ -27,7 +27,7 @@ std::string series_of(const std::string& version) {
   return version.substr(0, version.rfind('.'));
 }
 
-// Returns the form of a package's name in which names compare (PEP 503).
+// Returns a package's name in the form in which names are compared (PEP 503).
 std::string normalised(std::string name) {
   for (char& c : name) {
     c = c == '_' || c == '.' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -63,7 +63,8 @@ Result<Lock> read_lock(const std::string& path) {
   return lock;
 }
 
-// Returns the version in a virtual environment's pyvenv.cfg, "3.11.2"; empty: it names no version.
+// Returns the version in a virtual environment's pyvenv.cfg, "3.11.2"; empty: the file names no
+// version.
 std::string python_version(const fs::path& environment) {
   auto text = world::read_file((environment / "pyvenv.cfg").string());
   if (!text) return {};
@@ -91,8 +92,8 @@ std::map<std::string, std::string> installed(const fs::path& site_packages) {
   return out;
 }
 
-// Returns what is in the environment of the interpreter `python`: versions by package, "cpython"
-// among them.
+// Returns the versions in the environment of the interpreter `python`, by package. The interpreter
+// itself counts as the package "cpython".
 Result<std::map<std::string, std::string>> read_environment(const std::string& python) {
   std::error_code error;
   if (!fs::exists(python, error)) {

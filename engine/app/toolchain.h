@@ -1,5 +1,5 @@
-// The Python environment that the steps run in: which one, what is in it, and whether it is the
-// locked one.
+// The Python environment that the steps run in: its interpreter, its packages, and its comparison
+// with the lock file.
 #pragma once
 
 #include <string>
@@ -19,8 +19,8 @@ struct Toolchain {
 // that differs.
 Result<Toolchain> read_toolchain(const std::string& python, const std::string& lock_file);
 
-// Checks that the environment of `python` has `versions`, in the form of a Toolchain. Bad input: it
-// differs; the message names the first package that differs.
+// Checks that the environment of `python` has `versions`, in the form of a Toolchain. Bad input:
+// the environment differs; the message names the first package that differs.
 Status check_toolchain(const std::string& python, const std::string& versions);
 
 }  // namespace evolve

@@ -19,8 +19,8 @@ namespace {
 
 using nlohmann::json;
 
-// Returns the report with every edge as a hit: the next build finds all edges as this one left
-// them.
+// Returns the report with every edge as a hit, because the next build finds all edges as this build
+// left them.
 json all_cached(json report) {
   int64_t edges = 0;
   for (auto& [step, outcomes] : report["steps"].items()) {

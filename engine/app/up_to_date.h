@@ -1,5 +1,5 @@
-// Null builds: a build that has nothing to do is recognised without reading the graph, by the note
-// of the last build (engine/build/build_note.h).
+// The check whether a build has nothing to do. The check uses the note of the last build
+// (engine/build/build_note.h), and does not read the graph.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -18,10 +18,11 @@ class UpToDate {
   UpToDate(OpenCampaign& opened, const std::vector<std::string>& targets)
       : opened_(opened), state_(*opened.state), targets_(targets) {}
 
-  // Returns the report of a build that has nothing to do, and records that build. Nullopt: it
-  // cannot be told whether there is nothing to do.
+  // Returns the report of a build that has nothing to do, and records that build. Nullopt: there
+  // may be something to do.
   Result<std::optional<nlohmann::json>> report(const CampaignFlags& options);
-  // Looks at what the manifest is made from, for note(). To be called before the manifest is read.
+  // Looks at the files that the manifest is made from, for note(). Must be called before the
+  // manifest is read.
   void look_at_sources();
   // Notes for the next build that `targets` are built. `report`: what this build reported.
   // `record`: the number of the last round's record.
@@ -29,7 +30,7 @@ class UpToDate {
               const nlohmann::json& report, int64_t record);
 
  private:
-  // Returns a digest of everything besides files on which an edge's result or the report depends.
+  // Returns a digest of everything, except files, on which an edge's result or the report depends.
   [[nodiscard]] std::string asked(const std::vector<std::string>& environment) const;
   // Whether the ledger still has the record that a note names.
   Result<bool> is_recorded(const nlohmann::json& about);
@@ -40,7 +41,7 @@ class UpToDate {
   State& state_;
   std::vector<std::string> targets_;
   std::vector<NotedFile> sources_;  // the sources of manifest and record, and this program's file
-  std::string fault_;               // why `sources_` are not known; empty: they are
+  std::string fault_;               // why `sources_` are not known; empty: they are known
 };
 
 }  // namespace evolve

@@ -18,7 +18,7 @@ namespace evolve {
 // The inputs of keys other than the manifest and the files.
 struct BuildContext {
   std::vector<MachineBinding> machine;
-  // The variables of this process. Each edge declares the ones that it may see.
+  // The variables of this process. Each edge declares the variables that its command may see.
   std::map<std::string, std::string> environment;
 };
 
@@ -31,9 +31,9 @@ class ActionKeys {
   // Returns the key without discovered inputs. REQUIRES: the digests of the edge's made inputs are
   // set.
   Result<KeyWriter> declared(EdgeId edge);
-  // Returns the key without discovered inputs of an edge that ran. This is `before`, unless folders
-  // are among the edge's inputs or `discovered` (symbolic paths): its command may have written into
-  // these folders, and they count as the command left them.
+  // Returns the key without discovered inputs of an edge that ran. The key is `before`, unless
+  // folders are among the edge's inputs or `discovered` (symbolic paths). The command may have
+  // written into these folders, so they count as the command left them.
   Result<KeyWriter> declared_after(EdgeId edge, const KeyWriter& before,
                                    std::span<const std::string> discovered);
   // Returns the key of an edge that read `discovered` (symbolic paths) in addition to its declared
@@ -42,11 +42,11 @@ class ActionKeys {
                          std::span<const std::string> discovered);
   // Returns the same key as a digest, without keeping the parts.
   Result<Digest> quick(EdgeId edge, std::span<const NodeId> discovered);
-  // Gives a result of the edge the keys that follow from the edge's inputs as they are now.
+  // Sets the keys of a result of the edge again, from the present inputs of the edge.
   Status rekey(EdgeId edge, ActionResult& result);
 
-  // Returns the variables that an edge declares in `environment = NAME …`, with their values; "":
-  // not set.
+  // Returns the variables that an edge declares in `environment = NAME …`, with their values. A
+  // variable that is not set has the value "".
   using Variables = std::vector<std::pair<std::string, std::string>>;
   [[nodiscard]] Variables environment(EdgeId edge) const;
   // Returns the variables that an edge declares in `secrets = NAME …`, if they are set. The edge's

@@ -23,10 +23,11 @@ constexpr int kLookUpsAtOnce = 16;
 constexpr double kShortSeconds = 1;
 // The maximum number of reruns of a command whose inputs change each time that it runs.
 constexpr int kMostReruns = 3;
-// For Ninja and for shells, the user interrupted a command that ends with this status.
+// A command that ends with this status was interrupted by the user, for Ninja and for shells.
 constexpr int kInterruptStatus = 130;
 
-// Draws the cost of an edge. Costs decide the order of edges, so this gives a drawn order.
+// Draws a random cost for an edge. Costs decide the order of edges, so the edges get a random
+// order.
 double drawn_cost(uint64_t seed, EdgeId id) {
   const Digest drawn = digest_of(fmt::format("{} {}", seed, index(id)));
   return kShortSeconds * static_cast<double>(1 + drawn.low % 1000);
@@ -95,7 +96,7 @@ class Build {
     while (true) {
       TRY(read_version());
       TRY(read_dyndep_sources());
-      // Looks up a few edges at a time, so that commands run while the rest is looked up.
+      // Looks up a few edges at a time, so that commands run while the other edges are looked up.
       for (int i = 0; i < kLookUpsAtOnce; ++i) {
         TRY(lookup_.look_ahead(plan_));
         auto edge = plan_.next_ready();
@@ -127,9 +128,9 @@ class Build {
     return {};
   }
 
-  // Writes the records of many short commands together, but delays them only briefly: others may
-  // wait for the ledger meanwhile, and a kill loses unwritten records. (Results are in the memo by
-  // then.)
+  // Writes the records of many short commands together, but delays them only briefly. Other
+  // processes may wait for the ledger meanwhile, and a kill loses unwritten records. (The memo has
+  // the results already.)
   Status write_records() {
     const double now = ports_.clock.monotonic_seconds();
     if (running_ > 0 && now < written_ + kTickSeconds) return {};
@@ -137,8 +138,8 @@ class Build {
     return ports_.ledger.flush();
   }
 
-  // Checks the end of a build, when nothing runs: everything is done, or faults keep the rest from
-  // starting.
+  // Checks the end of a build, when nothing runs. Either all edges are done, or faults keep the
+  // other edges from starting.
   [[nodiscard]] Status check_end() const {
     bool is_whole = plan_.count(EdgeState::wanted) == 0 && plan_.count(EdgeState::queued) == 0;
     if (is_whole || summary_.failed > 0) return {};
@@ -198,7 +199,7 @@ class Build {
     return {};
   }
 
-  // Ends an edge whose files are up to date as they are.
+  // Ends an edge whose files are up to date.
   Status finish_settled(EdgeId id) {
     plan_.finish(id);
     const std::string step = step_of(id);
@@ -309,8 +310,8 @@ class Build {
     TRY_ASSIGN(auto command, command_of(graph_, id, lookup_.keys(), options_.command_environment,
                                         placement, running.finding.declared.key()));
     command.keeps_leftovers = !options_.rules.are_strict;
-    // Reported before it starts, so that the command's own output on the terminal follows the
-    // edge's line.
+    // The edge is reported before its command starts, so that the command's own output on the
+    // terminal follows the edge's line.
     if (running.failures == 0 && !changed_.contains(id))
       ports_.listener.started(event_of(id, Outcome::ran, false));
     running.since.started = ports_.clock.file_time();
@@ -321,8 +322,8 @@ class Build {
     return {};
   }
 
-  // Bad input: the edge needs more devices than there are. Memory is only an estimate and may
-  // exceed what there is.
+  // Bad input: the edge needs more devices than exist. A need for memory is only an estimate, so it
+  // may exceed the capacity.
   Status check_capacity(EdgeId id, const Resources& needs) const {
     for (const auto& [name, amount] : needs) {
       auto capacity = options_.capacity.find(name);
@@ -343,7 +344,8 @@ class Build {
     return {};
   }
 
-  // Queues a failed command again if its edge allows that. Returns whether it does.
+  // Queues a failed command again if its edge allows another attempt. Returns whether the command
+  // was queued.
   Result<bool> retry(EdgeId id, Running& running, const Completed& completed) {
     const Extensions& extensions = graph_.extensions(id);
     const bool is_final =
@@ -389,8 +391,8 @@ class Build {
   }
 
   // Drops the result if a file that the command read was changed meanwhile, because nobody knows
-  // which bytes the command read. True: the result was dropped, and the edge will be looked up
-  // again or, after too many reruns, has failed.
+  // which bytes the command read. True: the result was dropped. Then the edge will be looked up
+  // again, or it has failed after too many reruns.
   Result<bool> rerun_if_changed(EdgeId id, const Running& running, ActionResult& result) {
     const bool is_strict = options_.rules.are_strict;
     TRY_ASSIGN(auto node,
@@ -398,8 +400,8 @@ class Build {
     if (!node) return false;
     Changed& its = changed_[id];
     ++its.times;
-    // A command of others' manifests may itself write a file that it reads. Then the file counts as
-    // the command left it.
+    // In a manifest that evolve did not write, a command may itself write a file that it reads.
+    // Then the file counts as the command left it.
     if (its.times > 1 && !is_strict) {
       TRY(lookup_.keys().rekey(id, result));
       return false;
@@ -469,7 +471,8 @@ class Build {
   Status fail(EdgeId id, const Completed& completed, const Error& error) {
     std::vector<EdgeId> edges = payments_.end(action_of(id), nullptr);
     edges.insert(edges.begin(), id);
-    // A command that exited with 0 can still fail because of what it left. Then the status is 1.
+    // A command that exited with 0 can still fail, for example because an output is missing. Then
+    // the status is 1.
     summary_.exit_status = completed.exit_status != 0 ? completed.exit_status : 1;
     for (EdgeId edge : edges) {
       found_.erase(edge);
@@ -514,7 +517,7 @@ class Build {
     return interrupted_error("interrupted", "run the command again to resume");
   }
 
-  // The ledger's column of reasons.
+  // Returns the text for the ledger's column of reasons.
   static std::string joined_text(const std::vector<Reason>& reasons) {
     return fmt::format("{}", fmt::join(texts_of(reasons), "; "));
   }
@@ -535,7 +538,7 @@ class Build {
   std::set<EdgeId> started_;  // commands that run
   int running_ = 0;           // commands
   int elsewhere_ = 0;         // commands that other machines run
-  int64_t memo_version_ = 0;  // the memo's, as look-ups see it
+  int64_t memo_version_ = 0;  // the memo's version that look-ups see
   size_t dyndeps_read_ = 0;   // wanted edges that read_dyndep_sources() has seen
   double written_ = 0;        // when the ledger was last written
   double asked_ = 0;          // when start_waiting() last looked

@@ -22,21 +22,21 @@ struct EdgeEvent {
   bool is_restored = false;  // a hit for which files had to be put back
   bool has_console = false;  // the command has the terminal to itself
   std::string verdict;
-  std::string output;   // what the command printed, when it ran
+  std::string output;   // the command's output, when the command ran
   int exit_status = 0;  // not 0: the command failed with this status
   double seconds = 0;
 };
 
-// Receives everything that happens in a build. Called from the loop's own thread.
+// Receives all events of a build. The loop's own thread calls it.
 class Listener {
  public:
   virtual ~Listener() = default;
-  // A dyndep file was read; the edges that bind it get its inputs and outputs.
+  // Called when a dyndep file was read. The edges that bind the file get its inputs and outputs.
   virtual void dyndep_loaded(NodeId) {}
   virtual void planned(const Graph& graph, const BuildPlan& plan) = 0;
   virtual void started(const EdgeEvent& event) = 0;
   virtual void finished(const EdgeEvent& event, const BuildPlan& plan) = 0;
-  // A fault of one edge. `keep_going` decides whether the build goes on.
+  // Called for a fault of one edge. `keep_going` decides whether the build goes on.
   virtual void fault(const Error& error) = 0;
   // Called a few times a second while edges run.
   virtual void tick(const BuildPlan& plan) = 0;
@@ -59,10 +59,10 @@ struct BuildOptions {
   int jobs = 1;        // edges at a time
   int keep_going = 1;  // stop after this many faults; 0: never
   CommandRules rules;
-  Resources capacity;       // what running edges may need together (plan.h)
+  Resources capacity;       // the amounts that running edges may need together (plan.h)
   uint64_t order_seed = 0;  // not 0: ready edges start in an order drawn with this seed
   bool tells_all = false;   // also reports edges that were known to be up to date
-  double max_load = 0;      // above it no command is started next to a running one; 0: no limit
+  double max_load = 0;      // above this load, a command starts only if none runs; 0: no limit
   std::map<std::string, std::string> command_environment;  // variables that every command here gets
 };
 

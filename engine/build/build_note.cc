@@ -64,7 +64,7 @@ class Noting {
     if (state && state->content == folder_digest()) return false;
     const auto known = lookup_.files().known_digest(node);
     const auto now = state ? std::optional(state->content) : std::nullopt;
-    // A key has the file's content at that time, or that the file was missing.
+    // A key holds the file's content at that time, or the fact that the file was missing.
     if ((known || part == Part::of_a_key) && known != now) return false;
     note_.files.push_back({graph_.path(node), state});
     return true;

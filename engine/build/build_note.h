@@ -1,6 +1,6 @@
-// The note of a build that succeeded: every file that it read, made or looked for in vain. While
-// all these files, and everything else that the build went by, stay the same, another build would
-// find each edge up to date. So a reader of the note need not look at any edge.
+// The note of a build that succeeded: every file that it read, made or looked for in vain. As long
+// as all these files, and everything else on which the build depends, stay the same, another build
+// would find each edge up to date. So a reader of the note need not look at any edge.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct NotedFile {
 };
 
 struct BuildNote {
-  std::string about;  // the writer's own text on everything else
+  std::string about;  // the writer's own text about everything else
   std::vector<NotedFile> files;
 };
 
@@ -32,8 +32,8 @@ struct BuildNote {
 Result<std::optional<BuildNote>> note_of(const Graph& graph, const std::vector<NodeId>& targets,
                                          Lookup& lookup);
 
-// Whether all files are as they are noted. Updates the files' stamps, and sets `is_changed` if a
-// stamp was updated.
+// Whether all files are still in the noted state. Updates the files' stamps, and sets `is_changed`
+// if a stamp was updated.
 Result<bool> still_holds(BuildNote& note, Files& files, bool& is_changed);
 
 // Returns the stored form (cache/README.md).

@@ -170,8 +170,8 @@ Result<std::vector<std::string>> Collector::read_depfile(EdgeId id, const std::s
   if (!there) return std::vector<std::string>{};
   TRY_ASSIGN(auto text, files_.read(path));
   auto depfile = parse_depfile(text);
-  // As in Ninja, the outputs in a depfile are checked only without `deps`: with it, a compiler may
-  // name an output differently.
+  // As in Ninja, the outputs in a depfile are checked only without `deps`, because with `deps` a
+  // compiler may name an output differently.
   if (depfile && kind.empty()) {
     if (auto status = check_depfile(id, *depfile); !status) depfile = std::move(status).error();
   }

@@ -1,5 +1,5 @@
-// The collector of what a command left behind: its outputs as blobs, the inputs that it discovered,
-// its verdict.
+// The collector of a command's results: the outputs as blobs, the discovered inputs, and the
+// verdict.
 #pragma once
 
 #include <string>
@@ -14,11 +14,12 @@ namespace evolve {
 
 // A build's assumptions about its commands.
 struct CommandRules {
-  // True: a command starts without its outputs, and must write all of them and the depfile that it
-  // declares. False, as in Ninja, for manifests of others: a command finds what its last run left,
-  // and may leave out outputs (then it runs every time) and the depfile.
+  // True: a command starts without its outputs, and must write all outputs and the depfile that it
+  // declares. False, for manifests that evolve did not write: a command starts with the files that
+  // its last run left, as in Ninja. The command need not write the depfile or all outputs, but it
+  // runs in every build if an output is missing.
   bool are_strict = true;
-  bool keep_depfile = false;  // of `deps = gcc`; false: removed once it was read
+  bool keep_depfile = false;  // of `deps = gcc`; false: the file is removed after reading
   bool keep_rsp = false;      // the response file; false: removed if the command succeeds
   std::string machine;        // name of the machine that runs the commands, for the record
 };
@@ -45,15 +46,15 @@ class Collector {
   // Returns the inputs, as symbolic paths, that the command read but the edge does not declare.
   Result<std::vector<std::string>> read_discovered(EdgeId id, Completed& completed);
   Result<std::vector<std::string>> read_depfile(EdgeId id, const std::string& kind);
-  // Bad input: next to the edge's first output, the depfile names an output that the edge does not
-  // have.
+  // Bad input: the depfile names the edge's first output first, and also an output that the edge
+  // does not have.
   [[nodiscard]] Status check_depfile(EdgeId id, const Depfile& depfile) const;
   Result<Digest> store_output(EdgeId id, NodeId output);
   // Finds the outputs that are links: symbolic ones to anything, or hard ones to an input or an
   // earlier output.
   Result<std::vector<OutputLink>> find_links(EdgeId id, const std::vector<std::string>& discovered);
-  // Adds to the discovered inputs each of the machine's paths that occurs in what the command wrote
-  // or printed. In another clone the command would have written another path.
+  // Adds to the discovered inputs each of the machine's paths that occurs in the outputs or in the
+  // printed text. The command would write another path in another clone of the repository.
   Status find_machine_paths(EdgeId id, ActionResult& result);
   // Returns the verdict in the edge's report; empty: the edge has no report.
   Result<std::string> read_verdict(EdgeId id);

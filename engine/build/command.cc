@@ -18,7 +18,8 @@ std::vector<std::string> folders_of_outputs(const Graph& graph, EdgeId id) {
   return {out.begin(), out.end()};
 }
 
-// Adds the files that a node stands for: the node's own, or those that a phony edge groups.
+// Adds the files that a node stands for: the node's own file, or the files that a phony edge
+// groups.
 void add_files(const Graph& graph, NodeId node, std::set<std::string>& out) {
   const auto maker = graph.node(node).made_by;
   if (!maker || !graph.edge(*maker).is_phony()) {

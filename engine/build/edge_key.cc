@@ -27,7 +27,7 @@ class Names {
     }
   }
 
-  // Valid until the next call.
+  // Returns the name of a file in the key. The name is valid until the next call.
   std::string_view of_path(std::string_view path) {
     if (is_portable_) {
       auto role = roles_.find(path);

@@ -13,7 +13,7 @@ namespace evolve {
 
 namespace {
 
-// Records that builds keep in a folder. A folder is the same with and without them.
+// Records that builds keep in a folder. The digest of a folder does not depend on them.
 constexpr std::array<std::string_view, 3> kRecords = {".evolve", ".ninja_log", ".ninja_deps"};
 
 }  // namespace
@@ -130,7 +130,7 @@ Result<std::string> FileTable::discovered_value(NodeId node) {
   if (is_binding(path, machine_)) return machine_path(path, machine_);
   TRY_ASSIGN(auto content, source_digest(node));
   if (!content) return std::string("missing");
-  // The digest of a made file is known once its edge has ended. A file that is there earlier does
+  // The digest of a made file is known once its edge has ended. A file that exists before that does
   // not count.
   if (!graph_.node(node).made_by) set_digest(node, *content);
   return content->hex();
@@ -159,7 +159,8 @@ FileTable::Source FileTable::note_source(NodeId node, const std::optional<FileSt
   if (is_first || is_other) ++moment_;
   if (is_other) {
     source = {.state = now, .first_moment = source.first_moment, .other_moment = moment_};
-    // A folder counts by the names in it, which are read when its digest is asked for.
+    // A folder's digest comes from the names in the folder, which are read when the digest is
+    // needed.
     const bool is_folder = now && now->content == folder_digest();
     if (is_folder) folders_.insert(node);
     set_digest(node, now && !is_folder ? now->content : Digest{});

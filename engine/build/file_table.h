@@ -1,4 +1,5 @@
-// The files of a build: what is at each node's path, and the digest from which keys are made.
+// The files of a build: the state of the file at each node's path, and the digest from which keys
+// are made.
 #pragma once
 
 #include <cstdint>
@@ -18,27 +19,27 @@ namespace evolve {
 
 class FileTable {
  public:
-  // Discovered files become nodes of `graph`. The table puts what it learns about files into
-  // `snapshot`. All references, and what `machine` views, must outlive this.
+  // Discovered files become nodes of `graph`. The table notes the states of files in `snapshot`.
+  // All references, and the bindings of `machine`, must outlive this.
   FileTable(Graph& graph, Files& files, Snapshot& snapshot,
             std::span<const MachineBinding> machine);
 
   // Returns the digest of a node's file: read from disk (once) for a source, or as it was set for a
   // file that an edge makes. Bad input, in Ninja's words: the source is missing.
   Result<Digest> digest(NodeId node, EdgeId needed_by);
-  // Returns what is at a node's path now; nullopt: nothing.
+  // Returns the present state of the file at a node's path; nullopt: no file.
   Result<std::optional<FileState>> look(NodeId node);
   void set_digest(NodeId node, const Digest& digest);
-  // Notes what was put at a node's path.
+  // Notes the state of a file that was put at a node's path.
   void set_state(NodeId node, const FileState& state);
   // Whether the node's digest is available: always for sources, for other files once it was set.
   [[nodiscard]] bool knows(NodeId node) const;
-  // Returns the digest from which keys were made. Nullopt: no key was made from this file, or
-  // nothing was there.
+  // Returns the digest from which keys were made. Nullopt: no key was made from this file, or the
+  // file was missing.
   [[nodiscard]] std::optional<Digest> known_digest(NodeId node) const;
 
-  // Gives a phony edge's outputs their digest. It comes from the edge's inputs or, with no inputs
-  // and no validations, from the files under the outputs' names. An edge with no inputs, no
+  // Gives a phony edge's outputs their digest. The digest comes from the edge's inputs or, with no
+  // inputs and no validations, from the files under the outputs' names. An edge with no inputs, no
   // validations and no file is always new, and so is every file that depends on it. REQUIRES: the
   // digests of the edge's made inputs are set.
   Status settle_phony(EdgeId edge);
@@ -49,7 +50,7 @@ class FileTable {
   // Returns the value that a discovered node has in a key: its digest, "missing", or the path for
   // which a binding stands. REQUIRES: knows(node).
   Result<std::string> discovered_value(NodeId node);
-  // Returns the digest of a discovered node's part of a key.
+  // Returns the digest of what a discovered node contributes to a key.
   Result<Digest> discovered_part(NodeId node);
 
   // Increases whenever a source is looked at for the first time, or is found to have changed.
@@ -58,15 +59,16 @@ class FileTable {
     int64_t moment = 0;   // moment() when the edge was looked up
     int64_t started = 0;  // when its command was started, in file times
   };
-  // Returns a source that an edge has read (declared, or among `discovered`: symbolic paths) and
-  // that was changed since. From now on keys are made from what is there now. With `is_strict` a
-  // file that was written again with the same bytes counts as changed, because other bytes may have
-  // been there in between. Nullopt: no source was changed.
+  // Returns a source that an edge has read and that was changed since then. The source is a
+  // declared input, or among `discovered` (symbolic paths). From now on keys are made from the
+  // present state of the source. With `is_strict` a file that was written again with the same bytes
+  // counts as changed, because other bytes may have been there in between. Nullopt: no source was
+  // changed.
   Result<std::optional<NodeId>> changed_since(EdgeId edge, std::span<const std::string> discovered,
                                               const Since& since, bool is_strict);
 
-  // Forgets the digests of the source folders among the edge's inputs and `discovered`, because its
-  // command may have written into them. False: there are no such folders.
+  // Forgets the digests of the source folders among the edge's inputs and `discovered`, because the
+  // edge's command may have written into them. False: there are no such folders.
   bool forget_folders(EdgeId edge, std::span<const std::string> discovered);
 
  private:

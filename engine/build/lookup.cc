@@ -78,7 +78,8 @@ Result<bool> Lookup::adopt(EdgeId id, const Judgement& judgement) {
     TRY_ASSIGN(auto state, files_.look(output));
     if (!state) return false;
   }
-  // A record of a run here stays, because by content the edge may not be up to date.
+  // If the snapshot already has an entry from a run on this machine, that entry is kept: judged by
+  // content, the edge may be out of date.
   if (!snapshot_.edge(id)) {
     TRY_ASSIGN(auto key, keys_.quick(id, judgement.discovered));
     snapshot_.set_edge(id, {key, judgement.seconds, judgement.discovered});
@@ -160,7 +161,7 @@ Result<LookedUpEdge> Lookup::find(EdgeId id) {
     if (files_.is_always_new(input)) finding.dirty.push_back(input);
   }
   const bool may_be_reused = finding.dirty.empty() && rule_ == nullptr;
-  // The result of a run that discovered nothing has the declared key.
+  // The result of a run that discovered no inputs is stored under the declared key.
   TRY_ASSIGN(auto plain, results_.find(id, finding.declared.key()));
   if (plain) {
     finding.full = finding.declared;
@@ -213,7 +214,7 @@ Result<std::vector<Reason>> Lookup::reasons(EdgeId edge, const LookedUpEdge& fin
   std::vector<KeyPart> before = last->result.parts;
   auto is_discovered = [](const KeyPart& part) { return part.tag == "discovered"; };
   if (std::none_of(now.parts().begin(), now.parts().end(), is_discovered)) {
-    // What the edge will discover is not known yet.
+    // The inputs that the edge will discover are not known yet.
     std::erase_if(before, is_discovered);
   }
   for (KeyChange& change : changes_between(before, now.parts())) {

@@ -14,7 +14,7 @@ Result<Outputs::Restored> Outputs::restore(EdgeId id, const Hit& hit) {
   // A generator writes more files than it declares, and only its declared outputs could be
   // restored.
   const bool is_generator = !graph_.binding(id, "generator").empty();
-  // Links last, because they may lead to another output.
+  // Links come last, because they may lead to another output.
   std::vector<size_t> order;
   for (size_t i = 0; i < edge.outputs.size(); ++i) {
     if (result.link_of(i) == nullptr) order.push_back(i);

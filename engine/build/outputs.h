@@ -29,16 +29,17 @@ class Outputs {
     before,      // all files were in place
     now,
   };
-  // Puts a result's blobs where the edge's outputs belong.
+  // Puts a result's blobs at the paths of the edge's outputs.
   Result<Restored> restore(EdgeId id, const Hit& hit);
-  // Makes the folders and the response file that the edge's command needs. With strict rules also
-  // removes the edge's outputs.
+  // Makes the folders and the response file that the edge's command needs. With strict rules, it
+  // also removes the edge's outputs.
   Status prepare(EdgeId id);
   // Removes the response file of a command that has succeeded. Its content is still in the key and
   // in the manifest.
   Status remove_response_file(EdgeId id);
-  // Removes the outputs of a command that was cut off, or is to run again. Without a depfile, an
-  // output that the command left unchanged stays: above all a manifest that was being regenerated.
+  // Removes the outputs of a command that was cut off, or is to run again. If the edge has no
+  // depfile, an output that the command left unchanged stays. This matters most for a manifest that
+  // was being regenerated.
   Status remove_half_written(EdgeId id);
 
  private:
@@ -51,7 +52,7 @@ class Outputs {
   Links* links_;
   BlobStore& blobs_;
   const CommandRules& rules_;
-  std::map<NodeId, std::optional<Digest>> before_;  // contents before a run; nullopt: nothing
+  std::map<NodeId, std::optional<Digest>> before_;  // contents before a run; nullopt: no file
 };
 
 }  // namespace evolve

@@ -1,6 +1,6 @@
-// Payments: which edge runs an action. Edges of one build, and builds of several processes on the
-// same records, may come to the same action. Its command runs once, and the others wait for the
-// result.
+// Payments: decides which edge runs ("pays for") an action that several edges need. Edges of one
+// build, and builds of several processes on the same records, may need the same action. Its command
+// runs once, and the others wait for the result.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@ class Payments {
 
   enum class Turn {
     pays,   // the edge runs the command and then calls end()
-    joins,  // another edge of this build pays; its end() returns this edge
+    joins,  // another edge of this build pays, and end() returns this edge
     waits,  // another process pays
   };
   // Enters an edge that is about to run an action. An edge that pays may enter again.
@@ -34,10 +34,10 @@ class Payments {
   // the action or died. If that process stored a result, the memo has it.
   Result<std::optional<EdgeId>> next_to_pay();
   [[nodiscard]] bool has_waiting() const { return !waiting_.empty(); }
-  // Ends the payment of an action. Returns the edges that joined the paying edge. `result`: null:
-  // nothing to share.
+  // Ends the payment of an action. Returns the edges that joined the paying edge. `result` is null
+  // if there is no result to share.
   std::vector<EdgeId> end(const Digest& action, const ActionResult* result);
-  // Returns the result of the edge of this build that ran the action; null: no edge has.
+  // Returns the result of the edge of this build that ran the action; null: no edge ran the action.
   [[nodiscard]] const ActionResult* result_of(const Digest& action) const;
 
  private:

@@ -197,7 +197,7 @@ void BuildPlan::occupy(const Line& line, int count) {
     InUse& use = in_use_[name];
     use.amount += count * amount;
     use.edges += count;
-    // Sums of fractions leave a rest.
+    // After sums of fractions the amount may not be exactly 0.
     if (use.edges == 0) in_use_.erase(name);
   }
 }
@@ -207,7 +207,7 @@ float BuildPlan::weight_of(EdgeId id) const {
 }
 
 void BuildPlan::weigh() {
-  // An edge of unknown cost counts as much as the known ones do on average.
+  // An edge of unknown cost gets the mean of the known costs.
   std::vector<std::optional<double>> costs(graph_.edge_count());
   double sum = 0;
   size_t known = 0;
@@ -222,7 +222,8 @@ void BuildPlan::weigh() {
   const double usual = known > 0 ? sum / static_cast<double>(known) : 1;
   auto cost_of = [&](EdgeId id) { return static_cast<float>(costs[index(id)].value_or(usual)); };
 
-  // Goes backwards from the ends: an edge's weight is final when all its wanted users' weights are.
+  // Goes backwards from the ends: an edge's weight is final when the weights of all its wanted
+  // users are final.
   std::vector<int> users(graph_.edge_count());
   auto for_each_maker = [&](EdgeId id, auto visit) {
     for (NodeId input : graph_.edge(id).inputs) {

@@ -1,6 +1,6 @@
-// The plan: which edges a build needs, and the state of each. Every change of state passes through
-// set(), which keeps the queues, pools, resources and counters in step. Knows nothing of keys or
-// processes.
+// The plan: the edges that a build needs, and the state of each edge. Every change of state passes
+// through set(), which keeps the queues, pools, resources and counters in step. The plan does not
+// use keys or processes.
 //
 //                                        ┌─(retry)─┐
 //   unwanted     wanted ──► ready ──► queued ──► running ──► done
@@ -43,8 +43,9 @@ class BuildPlan {
   // Wants the edges that `targets` and their validations need. `graph` must outlive the plan. Edges
   // are ordered by the length of the critical path behind them (the sum of costs); ties, and plans
   // without costs, by manifest order. Running edges together need no more of a resource than
-  // `capacity` has; an edge that needs more runs alone. Without a capacity, memory is unlimited,
-  // and any other resource serves one edge at a time. REQUIRES: no cycle above the targets.
+  // `capacity` has; an edge that needs more runs while no other edge uses the resource. Without a
+  // capacity, memory is unlimited, and any other resource serves one edge at a time. REQUIRES: no
+  // cycle above the targets.
   BuildPlan(const Graph& graph, std::span<const NodeId> targets, Cost cost = {},
             Resources capacity = {});
 
@@ -65,14 +66,14 @@ class BuildPlan {
 
   void queue(EdgeId id) { set(id, EdgeState::queued); }
   void run(EdgeId id) { set(id, EdgeState::running); }
-  // Has a running edge looked up again, because a file that it read has changed.
+  // Makes a running edge ready again, because a file that the edge read has changed.
   void ready_again(EdgeId id) { set(id, EdgeState::ready); }
   // Makes a ready edge also wait for the edges that make `nodes`, which are inputs that were found
-  // late. Wants these edges. False: all of them are done, and the edge stays ready. Bad input: one
-  // of them needs the waiting edge.
+  // late. The edges that make `nodes` become wanted. False: all of these edges are done, and the
+  // waiting edge stays ready. Bad input: one of these edges needs the waiting edge.
   Result<bool> wait_for(EdgeId id, std::span<const NodeId> nodes);
-  // Makes the edges that use `nodes` wait for the edges that make `nodes`, which became known only
-  // now. Edges that have started do not wait. Bad input: an edge that makes a node needs an edge
+  // The edges that make `nodes` became known only now. Makes the edges that use `nodes` wait for
+  // them. Edges that have started do not wait. Bad input: an edge that makes a node needs an edge
   // that uses it.
   Status learn_makers(std::span<const NodeId> nodes);
   // Marks the edge done, and readies the edges that waited only for it.
@@ -82,7 +83,7 @@ class BuildPlan {
 
   [[nodiscard]] EdgeState state(EdgeId id) const { return states_[index(id)]; }
   [[nodiscard]] size_t count(EdgeState state) const { return counts_[static_cast<size_t>(state)]; }
-  // The number of wanted edges, phony ones left out.
+  // The number of wanted edges without phony edges.
   [[nodiscard]] size_t total() const { return total_; }
   [[nodiscard]] const std::vector<EdgeId>& wanted_edges() const { return wanted_; }
 
@@ -99,11 +100,12 @@ class BuildPlan {
       return place.edge > other.edge;
     }
   };
-  // Edges of one pool with the same needs: either all of them have room to start, or none has.
+  // Edges of one pool with the same needs. Either all of these edges have room to start, or none
+  // has.
   struct Line {
     const Pool* pool;
     Resources needs;
-    bool is_elsewhere = false;  // in their node pool
+    bool is_elsewhere = false;  // they run in their node pool
 
     friend bool operator<(const Line& a, const Line& b) {
       return std::tie(a.pool, a.needs) < std::tie(b.pool, b.needs);
@@ -124,7 +126,7 @@ class BuildPlan {
   [[nodiscard]] bool has_failed(EdgeId id) const {
     return state(id) == EdgeState::failed || state(id) == EdgeState::skipped;
   }
-  // Marks the edge skipped, and what needs it.
+  // Marks the edge skipped, and also the edges that need it.
   void skip(EdgeId id);
   void set(EdgeId id, EdgeState state);
   [[nodiscard]] Line line_of(EdgeId id) const;

@@ -1,4 +1,5 @@
-// Why an edge has to run: decided by the look-up, and worded by whoever reports it.
+// The reasons why an edge has to run. The look-up decides them, and each reporter puts them in its
+// own words.
 #pragma once
 
 #include <string>
@@ -8,12 +9,12 @@ namespace evolve {
 
 struct Reason {
   enum class Kind {
-    never_built,  // no record of it
+    never_built,  // the edge has no record
     failed_last,
     always_new,   // `words`: an input that is new in every build
     changed,      // `part` of its key: "command"; `words`: "input 'x': a -> b"
     result_gone,  // nothing has changed, and no stored result is left
-    other,        // `words`, of another rule than the rule by content
+    other,        // `words`: from a rule other than the rule by content
   };
   Kind kind = Kind::never_built;
   std::string part = {};
@@ -22,7 +23,7 @@ struct Reason {
   bool operator==(const Reason&) const = default;
 };
 
-// "never built", "x is always new", "input 'x': a -> b".
+// Returns "never built", "x is always new", "input 'x': a -> b".
 std::string text_of(const Reason& reason);
 std::vector<std::string> texts_of(const std::vector<Reason>& reasons);
 

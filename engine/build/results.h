@@ -18,13 +18,13 @@ class Results {
   Results(const Graph& graph, Memo& memo, Ledger& ledger)
       : graph_(graph), memo_(memo), ledger_(ledger) {}
 
-  // Makes the ledger's results under these keys final for edges with `tentative = 1`. Such edges
-  // have no other stored results.
+  // Makes the ledger's results under these keys final for edges with `tentative = 1`. Other stored
+  // results do not count for these edges.
   void confirm(std::vector<Digest> keys) { confirmed_ = std::move(keys); }
   // Whether a result under `key` may stand for the edge.
   [[nodiscard]] bool may_stand(EdgeId edge, const Digest& key) const;
 
-  // Says that the memo is remote, so that it should be told in advance what will be looked up.
+  // Notes that the memo is remote, so that look-ups should be announced to it in advance.
   void use_far_memo() { is_far_ = true; }
   [[nodiscard]] bool is_far() const { return is_far_; }
   Status foresee(std::span<const Digest> keys) { return memo_.foresee(keys); }

@@ -81,8 +81,8 @@ class Scan {
       auto waits = plan_.wait_for(id, finding.unmade);
       if (!waits && !lookup_.results().is_far()) return std::move(waits).error();
       if (waits && *waits) return {};
-      // The edges that make these inputs were already looked at, but what they will make is not
-      // known yet.
+      // The edges that make these inputs were already looked at, but the bytes of their outputs are
+      // not known yet.
       pending.dirty_inputs = finding.unmade;
       pending.need = Pending::Need::maybe;
       plan_.finish(id);

@@ -1,5 +1,5 @@
-// The look before a build: which edges are not up to date, and why. `evolve why`, the dry run and
-// Ninja's "[3/7]" use it. Its look-up is the same as the build's own.
+// The scan before a build: the edges that are not up to date, and the reasons. `evolve why`, the
+// dry run and Ninja's "[3/7]" use it. The scan uses the same look-up as the build.
 #pragma once
 
 #include <functional>
@@ -30,8 +30,8 @@ struct Pending {
 };
 
 // Returns the edges of `targets` that are not up to date, in an order in which they could run. Runs
-// nothing and changes only the graph: reads into it the dyndep files that are up to date, and calls
-// `tell` for each of them.
+// nothing. Changes only the graph, into which it reads the dyndep files that are up to date. Calls
+// `tell` for each of these files.
 Result<std::vector<Pending>> scan(
     Graph& graph, const std::vector<NodeId>& targets, Lookup& lookup, Files& files,
     BlobStore& blobs, const std::function<void(NodeId dyndep_file)>& tell = [](NodeId) {});

@@ -27,7 +27,7 @@ struct StoredEdge {
 constexpr NodeId kNoNode{-1};
 
 // Returns the node of a stored path. Paths are stored in the order of their nodes, which is the
-// manifest's. So the path's place is mostly the node's number.
+// order of the manifest. So a path's place usually equals the node's number.
 NodeId node_of(Graph& graph, size_t place, std::string_view path, bool is_wanted) {
   if (place < graph.node_count()) {
     const auto same = static_cast<NodeId>(place);

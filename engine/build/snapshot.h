@@ -1,6 +1,6 @@
-// The snapshot: what a manifest's files were when they were last looked at, and which edges were
-// known to be up to date then. It saves the next build from reading files and from asking the memo.
-// It never says more than files and memo would, and losing it costs only time.
+// The snapshot: the states of a manifest's files when a build last looked at them, and the edges
+// that were up to date then. It saves the next build from reading files and from asking the memo.
+// The loss of a snapshot costs only time, because the files and the memo give the same answers.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ namespace evolve {
 
 class Snapshot {
  public:
-  // An edge that was up to date: its outputs were what the snapshot has for their files.
+  // An edge that was up to date. Its outputs had the states that the snapshot has for their files.
   struct Settled {
     Digest key;
     float seconds = 0;                   // wall time of the run
-    std::span<const NodeId> discovered;  // what it read beyond its declared inputs, in order
+    std::span<const NodeId> discovered;  // files read beyond the declared inputs, in order
   };
 
-  // Returns what is known of the file; null: nothing. Valid until the next set_file().
+  // Returns the known state of the file; null: no state is known. Valid until the next set_file().
   [[nodiscard]] const FileState* file(NodeId id) const;
   void set_file(NodeId id, const FileState& state);
   [[nodiscard]] std::optional<Settled> edge(EdgeId id) const;
@@ -35,9 +35,9 @@ class Snapshot {
 
   // Returns the stored form (cache/README.md). `graph`: the graph whose nodes and edges were set.
   [[nodiscard]] std::string encode(const Graph& graph) const;
-  // Reads the stored form for a graph that may have changed since. What the graph no longer has is
-  // dropped. Discovered files become nodes of the graph. Nullopt: the bytes are not a snapshot, or
-  // are damaged.
+  // Reads the stored form for a graph that may have changed since. Files and edges that the graph
+  // no longer has are dropped. Discovered files become nodes of the graph. Nullopt: the bytes are
+  // not a snapshot, or are damaged.
   static std::optional<Snapshot> decode(std::string_view bytes, Graph& graph);
 
  private:

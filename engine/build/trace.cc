@@ -46,8 +46,8 @@ std::vector<size_t> Trace::critical_path() const {
     by_edge[spans_[i].edge] = i;
     if (spans_[i].end > spans_[last].end) last = i;
   }
-  // Goes back along the inputs, always to the edge that ended last. Edges that did not run, such as
-  // phony ones, are looked through.
+  // Goes back along the inputs, always to the edge that ended last. The search passes through edges
+  // that did not run, such as phony edges.
   while (true) {
     path.push_back(last);
     std::vector<EdgeId> open = {spans_[last].edge};

@@ -1,6 +1,6 @@
 // A build's timeline in Chrome's trace format (chrome://tracing, ui.perfetto.dev), with the
-// critical path: the chain of edges, each started by the end of the one before, that the build
-// waited for.
+// critical path: the chain of edges that the build waited for. The end of each edge of the chain
+// started the next edge.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace evolve {
 
-// Records what ran, and passes everything on.
+// Records the edges that ran, and passes all events on to the next listener.
 class Trace : public Listener {
  public:
   // Both must outlive the trace.
@@ -31,8 +31,8 @@ class Trace : public Listener {
   [[nodiscard]] std::string json() const;
   // Writes the JSON object to a file, and makes the file's folder.
   Status write(Files& files, const std::string& path) const;
-  // Returns one line for people: how many commands ran, how long the critical path is, its longest
-  // edge.
+  // Returns one line for people: how many commands ran, how long the critical path is, and its
+  // longest edge.
   [[nodiscard]] std::string summary() const;
 
  private:

@@ -21,10 +21,10 @@ constexpr int kMostRounds = 1000;
 constexpr int kMostVariants = 1000;
 constexpr int kMostSeconds = 30 * 24 * 3600;
 
-// A pod's last words must hold a line for each edge of a batch (k8s/README.md).
+// A pod's termination message must have room for a line for each edge of a batch (k8s/README.md).
 constexpr int kMostBatch = 48;
 constexpr int kMostJobs = 10'000;
-// Steps that a node may run: all that they read and write are files, which can travel.
+// Steps that a node may run, because they read and write only files that can be sent to a node.
 constexpr std::array kNodeSteps = {"lower",   "contract", "check", "interpret",
                                    "compile", "analyze",  "trace", "time",
                                    "measure", "expect",   "audit", "values"};
@@ -35,7 +35,7 @@ constexpr int kLeastLimit = 10;
 
 constexpr std::array kMutators = {"sweep", "rewrite", "llm", "person"};
 constexpr int kMostWeight = 1000;
-// A key of other Glaucis versions, which loads and has no effect.
+// A key of other Glaucis versions. A pipeline may have the key, but it has no effect.
 struct OldKey {
   const char* section;  // empty: the key is a section of its own
   const char* key;
@@ -83,7 +83,7 @@ class PipelineReader {
     notices_.emplace_back(at, source_.notice_at(at, what));
   }
 
-  // Makes the old keys of a section known.
+  // Accepts the old keys of a section, each with a notice.
   void accept_old(YamlMap& map, std::string_view section) {
     for (const OldKey& old : kOldKeys) {
       if (section != old.section || !map.has(old.key)) continue;
@@ -102,7 +102,7 @@ class PipelineReader {
     kernel.text("spec", pipeline_.kernel.spec);
     kernel.text("template", pipeline_.kernel.template_path, need);
     kernel.text("reference", pipeline_.kernel.reference_path, need);
-    // `markers` first: where both are given, `evolve_markers` wins, as in Glaucis.
+    // `markers` comes first. If both are given, `evolve_markers` overrides it, as in Glaucis.
     for (const char* key : {"markers", "evolve_markers"}) {
       YamlMap markers = kernel.section(key);
       markers.text("start", pipeline_.kernel.marker_start);
@@ -123,7 +123,7 @@ class PipelineReader {
   }
 
   void read_shapes(YamlMap& root) {
-    // Glaucis requires shapes; here the spec's cases take their place.
+    // Glaucis requires shapes. Here the spec's cases replace them.
     const YamlNode* kernel = source_.root().find("kernel");
     bool has_spec = kernel != nullptr && kernel->find("spec") != nullptr;
     const YamlNode* shapes = root.list("shapes", has_spec ? Need::optional : Need::required);
@@ -411,7 +411,7 @@ class PipelineReader {
       errors_.add(mutate.key_at("plan"), "mutate.plan: models propose no variants");
   }
 
-  // mix: { sweep: 3, rewrite: 1 }
+  // Reads mix: { sweep: 3, rewrite: 1 }
   void read_mix(YamlMap& mutate) {
     YamlMap mix = mutate.section("mix");
     if (!mutate.has("mix")) return;

@@ -1,7 +1,7 @@
-// Pipelines: one campaign, as a person writes it in YAML. The schema is that of Glaucis' config, so
-// that its files load unchanged, with our own keys such as kernel.spec, target, mutate, time and
-// select. pipelines/README.md has the table of all keys. Nothing here knows the content of the
-// named files.
+// The pipeline: one campaign, as a person writes it in YAML. The schema is that of Glaucis' config,
+// with our own keys such as kernel.spec, target, mutate, time and select. So Glaucis' files load
+// unchanged. pipelines/README.md has the table of all keys. This code does not read the files that
+// a pipeline names.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace evolve {
 
-// A mutator and its weight. Its share of the variants is its share of all weights.
+// A mutator and its weight. The mutator's share of the variants is its share of all weights.
 struct MutatorShare {
   std::string name;  // "sweep", "rewrite", "llm" or "person"
   int weight = 1;
@@ -68,15 +68,16 @@ struct Pipeline {
     int opening = 0;
     std::string sampler = "local";  // the sweep's sampler
     std::string llm;  // path of the language models' configuration (engine/llm/README.md)
-    // Whether models write a plan first. "none": no; "approve": yes, and a person decides on it;
-    // "auto": yes, and it is taken as it is.
+    // Whether models write a plan first. "none": there are no plans; "approve": a person decides on
+    // each plan; "auto": each plan is used as it is.
     std::string plan = "none";
     // Path of the folder of people's proposals and decisions on plans; empty: the pipeline's name
     // and "-proposals".
     std::string proposals;
     uint64_t random_seed = 0;
     double explore = 0.25;  // share of the sweep's proposals drawn from the whole space
-    // A variant is not judged if its program is nearer to an earlier program than this, as a share.
+    // A variant is not judged if its program is nearer to an earlier program than this distance,
+    // from 0 to 1.
     std::optional<double> least_distance;
   };
   struct Learn {
@@ -88,8 +89,8 @@ struct Pipeline {
   };
   struct Time {
     std::string kind = "modelled";  // by libtpu's schedule; or "measured"
-    std::string device{default_target().measured_on.front().device};  // of the target's
-    double budget = 0;               // seconds of the device a round; 0: the default
+    std::string device{default_target().measured_on.front().device};  // one of the target's devices
+    double budget = 0;               // seconds of the device per round; 0: the default
     std::string constants;           // path of the model's constants; empty: built-in ones
     std::vector<std::string> cases;  // bench cases of the spec that are timed; empty: all
     // A variant is not measured if it is modelled slower than the best by more than this share.
@@ -101,14 +102,14 @@ struct Pipeline {
     std::vector<std::string> steps;
     std::string job_template;  // path
     std::string device_kind;   // kind of its devices, if times are measured there
-    int batch = 1;             // edges a Job, at most
+    int batch = 1;             // edges per Job, at most
     int jobs = 1;              // Jobs at a time
     int at_once = 1;           // edges of a Job at a time
   };
   struct Cluster {
     std::string context;  // context of the kubeconfig; empty: the current one
     std::string space;    // namespace; empty: the context's
-    std::string store;    // where files travel: "http://…" or "gs://…"
+    std::string store;    // place for shared files: "http://…" or "gs://…"
     std::string image;    // image of the pods; empty: the template's
     std::string queue;    // Kueue's local queue; empty: none
     std::string priority_class;
@@ -132,10 +133,10 @@ struct Pipeline {
   Compile compile;
   Time time;
   // CPU seconds that a step may take for one case of one variant, by step. A step that is missing
-  // here has the limit of rules/README.md.
+  // here has its default limit, which pipelines/README.md lists.
   std::map<std::string, int> limits;
   Digest source;  // of the text
-  // Keys that were understood but have no effect, as "path:line:column: …". To be shown as
+  // Keys that were understood but have no effect, as "path:line:column: …". Callers show them as
   // warnings.
   std::vector<std::string> notices;
 };

@@ -43,7 +43,7 @@ const std::vector<std::string>& known_tags() {
   return names;
 }
 
-// The words of rules/judge/outside.py.
+// The names in rules/judge/outside.py.
 const std::vector<std::string>& known_outside() {
   static const std::vector<std::string> words = {
       "bitcasts", "conditionals", "cumulative", "fft",   "gathers", "loops",
@@ -81,7 +81,7 @@ bool is_float(const std::string& dtype) {
   return contains(float_dtypes(), dtype);
 }
 
-// Reads and checks in one order: dimensions before the formulas that use them.
+// Reads and checks a spec. Dimensions come before the formulas that use them.
 class SpecReader {
  public:
   explicit SpecReader(const YamlSource& source) : source_(source), errors_(source) {}
@@ -448,8 +448,8 @@ class SpecReader {
     }
   }
 
-  // Walks through the points of a small space: each must have a verdict, and at least one must be
-  // allowed.
+  // Walks through the points of a small space. The constraints must have a value at each point, and
+  // must allow at least one point.
   void check_points(const YamlMap& root) {
     size_t size = 1;
     std::vector<std::string> names;

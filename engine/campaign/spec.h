@@ -1,6 +1,6 @@
-// The spec of a kernel: what it computes, the cases on which it is judged and timed, and what a
-// sweep may change. Parsed from spec.yaml (schema: kernels/README.md); written as the JSON files
-// that the steps read.
+// The spec of a kernel: its formula, the cases on which it is judged and timed, and the parameters
+// that a sweep may change. It is parsed from spec.yaml (schema: kernels/README.md), and written as
+// the JSON files that the steps read.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,12 @@ struct Tensor {
   // Least and largest value of an input, formulas over the dimensions; empty: any value of its
   // dtype.
   std::vector<std::string> range;
-  // Sum of whole numbers along the last axis, a formula; empty: any.
+  // Sum of whole numbers along the last axis, a formula; empty: any sum.
   std::string sum;
   std::vector<std::string> are;  // "sorted", "distinct": along the last axis
-  // Whole numbers that follow from other values: their formula over the inputs before this one and
-  // the dimensions, as rules/judge/whole_numbers.py reads it. Empty: the values are drawn.
+  // Formula of whole numbers that follow from other values. It is a formula over the dimensions and
+  // the inputs before this one, as rules/judge/whole_numbers.py reads it. Empty: the values are
+  // drawn.
   std::string values;
 };
 
@@ -35,8 +36,9 @@ struct Case {
   std::vector<std::string> tags;  // bench (timed), check (compared) or both; ci, holdout, parts
   double weight = 1;              // weight of a bench case in the score
 
-  // Whether only the call is judged, without the kernel's gradients. That call may be another
-  // program, so each written case of a kernel with gradients has a second case NAME-forward.
+  // Whether only the call without gradients is judged. That call may be another program than the
+  // call with gradients. So each written case of a kernel with gradients has a second case
+  // NAME-forward.
   bool is_forward = false;
 
   [[nodiscard]] bool has_tag(std::string_view tag) const;
@@ -44,11 +46,13 @@ struct Case {
 
 // Allowed errors against a float64 oracle. Both conditions must hold:
 //
-// Element by element, |out - oracle| is at most atol + rtol * |oracle|, with atol in units of the
-// oracle's RMS if that is below 1; or at most max_error_ratio times the reference's own largest
-// error.
+// For each element, |out - oracle| is at most atol + rtol * |oracle|, or at most max_error_ratio
+// times the largest error of the reference in elements of about the same size. The unit of atol is
+// the oracle's RMS. The unit is smaller if a few elements are much larger than the others, or if
+// the values are large whole numbers.
 //
-// The RMS error is at most max_error_ratio times that of the reference.
+// The RMS error is at most max_error_ratio times the RMS error of the reference.
+// rules/judge/comparison.py has the exceptions.
 struct Tolerance {
   double rtol = 1e-2;
   double atol = 1e-2;
@@ -61,16 +65,17 @@ struct Contract {
   double min_flops = 0.75;          // inside of kernels, as a share of cost.flops
   double max_outside_flops = 0.05;  // outside of kernels, as a share of cost.flops
   int64_t max_constant_bytes = int64_t{1} << 20;
-  std::string operand;                  // narrowest operand of a dot; default: that of the inputs
+  std::string operand;                  // narrowest operand of a dot; default: narrowest input
   bool is_operand_said = false;         // whether the spec names `operand`
   std::string accumulator = "float32";  // narrowest dtype in which dots and sums add
   std::string precision = "default";    // of float32 dots: "default" or "highest"
   // Steps that a variant may survive without, if they cannot be done on it: "interpret", "values".
   std::vector<std::string> excused;
-  // Words for what a program may do outside of its kernels, besides what all programs may
-  // (rules/judge/outside.py): "sorts", "gathers", ...
+  // Names of operations that a program may do outside of its kernels, besides those that all
+  // programs may do (rules/judge/outside.py): "sorts", "gathers", ...
   std::vector<std::string> outside;
-  // Modules that a kernel may import, besides those that all may (rules/programs/candidate.py).
+  // Modules that a kernel may import, besides those that all kernels may import
+  // (rules/programs/candidate.py).
   std::vector<std::string> imports;
 };
 
@@ -104,21 +109,21 @@ struct Spec {
 // The error has the place, the line and the nearest known name. `path` is for messages.
 Result<Spec> parse_spec(std::string_view text, const std::string& path);
 
-// Whether a case is compared as a whole: if it has the tag check, or if it is timed and small
-// enough for a CPU. What is timed should be right, and most tricks are for sizes that nobody
-// checks.
+// Whether a case is compared as a whole. It has the tag check, or it is timed, is small enough for
+// a CPU and does not have the tag parts. Timed cases are checked because most tricks work only at
+// sizes that are not checked.
 bool is_checked(const Spec& spec, const Case& one);
 
 // Times only the named bench cases. Other bench cases stay only if they are checked. Bad input: a
-// name is no bench case's.
+// name is not the name of a bench case.
 Status time_only(Spec& spec, const std::vector<std::string>& names);
 
-// These return the texts of the files that the steps read: sorted keys, an indent of two blanks, a
-// newline at the end.
+// These return the texts of the files that the steps read. The texts have sorted keys, an indent of
+// two blanks, and a newline at the end.
 std::string spec_json(const Spec& spec);
-// signature_json has no case name, so that cases of the same shapes share all that is computed from
-// them. REQUIRES (also of cost_json and terms_json): `one` is a case of `spec`, which parse_spec
-// returned.
+// signature_json has no case name, so that cases of the same shapes share all results that are
+// computed from the signature. REQUIRES (also of cost_json and terms_json): `one` is a case of
+// `spec`, which parse_spec returned.
 std::string signature_json(const Spec& spec, const Case& one);
 std::string tolerance_json(const Spec& spec);
 std::string cost_json(const Spec& spec, const Case& one);

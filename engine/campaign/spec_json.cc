@@ -10,7 +10,8 @@ namespace evolve {
 
 namespace {
 
-// Limits of a timed case that is also checked: seven sets of inputs take a few seconds on a core.
+// Limits of a timed case that is also checked. Within these limits, seven sets of inputs take a few
+// seconds on a core.
 constexpr int64_t kMostCheckedFlops = int64_t{1} << 31;
 constexpr int64_t kMostCheckedBytes = int64_t{1} << 28;
 
@@ -30,7 +31,7 @@ json tensors_json(const std::vector<Tensor>& tensors) {
 
 int64_t value_of(const std::string& formula, const Case& one) {
   auto value = evaluate_whole(formula, one.dims);
-  return value ? *value : 0;  // parse_spec has checked that it has a value
+  return value ? *value : 0;  // parse_spec has checked that there is a value
 }
 
 json sizes_json(const std::vector<Tensor>& tensors, const Case& one) {
@@ -53,8 +54,8 @@ json sizes_json(const std::vector<Tensor>& tensors, const Case& one) {
   return out;
 }
 
-// Returns a tensor's cotangent or gradient: the same tensor under another name, its values not
-// limited.
+// Returns a tensor's cotangent or gradient: the same tensor under another name, without limits on
+// its values.
 json derivative_of(json tensor) {
   tensor["name"] = "d_" + tensor["name"].get<std::string>();
   for (const char* key : {"range", "sum", "are", "values"}) tensor.erase(key);
@@ -77,8 +78,8 @@ int64_t bytes_of(const std::vector<Tensor>& tensors, const Case& one) {
   return bits / 8;
 }
 
-// Whether the spec states what a case costs. It may be silent about a call without gradients. Such
-// a call then has no flops, and its bytes are those of its outputs.
+// Whether the spec states the cost of a case. A spec need not state the cost of a call without
+// gradients. The cost of the call is then 0 flops and the bytes of its outputs.
 bool is_cost_said(const Spec& spec, const Case& one) {
   return !one.is_forward || !spec.cost.forward_flops.empty();
 }
@@ -169,10 +170,10 @@ std::string cost_json(const Spec& spec, const Case& one) {
 std::string terms_json(const Spec& spec, const Case& one) {
   const Contract& contract = spec.contract;
   const auto is_timed = [](const Case& each) { return each.has_tag("bench"); };
-  // In a spec without timed cases, the terms hold for the cases that it has.
+  // In a spec without timed cases, the terms hold for all cases.
   const bool counts = is_timed(one) || std::none_of(spec.cases.begin(), spec.cases.end(), is_timed);
-  // A call whose cost is not stated may do as little as it likes, and at most the flops of the
-  // whole.
+  // A call whose cost is not stated has no minimum of flops. Its limit of flops outside of kernels
+  // is that of the call with gradients.
   const bool is_said = is_cost_said(spec, one);
   return written({{"flops", is_said ? flops_of(spec, one) : value_of(spec.cost.flops, one)},
                   {"is_timed", counts},

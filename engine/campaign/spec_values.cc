@@ -28,7 +28,7 @@ bool is_name(const std::string& text) {
 }
 
 // Checks that each name in a formula of an input's values is a function, a dimension or an earlier
-// input. Whether the formula gives values of the input's shape shows when they are drawn.
+// input. The shape of the formula's values is known only when the inputs are made.
 void check_values_formula(const YamlNode& item, const std::vector<std::string>& dimensions,
                           const std::vector<Tensor>& before, YamlErrors& errors) {
   // The functions of rules/judge/whole_numbers.py.
@@ -52,7 +52,7 @@ void check_values_formula(const YamlNode& item, const std::vector<std::string>& 
   }
 }
 
-// Returns how many values stand along the last axis; 0: not known.
+// Returns the number of values along the last axis; 0: not known.
 double count_of(const Case& one, const Tensor& input) {
   if (input.shape.empty()) return 1;
   auto count = evaluate(input.shape.back(), one.dims);

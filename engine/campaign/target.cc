@@ -11,14 +11,15 @@ namespace evolve {
 
 namespace {
 
-// Times of TPUs' variants are measured where the judge runs, with its program: no TPU is asked.
+// The times of TPU variants are measured where the judge runs, with its program. No TPU is used.
 constexpr std::array<Measured, 1> kMeasuredByJudge = {
     {{.device = "cpu", .protocol = "cpu-abba-3"}}};  // the protocol of rules/steps/measure.py
 
 // libtpu's dumps, as rules/steps/compile.py packs them and engine/ir/readers reads them.
 constexpr std::string_view kDumps = "dumps.tar.gz";
 
-// Each topology is the smallest that the compiler takes; programs are compiled for one core of it.
+// Each topology is the smallest that the compiler accepts. Programs are compiled for one core of
+// the topology.
 constexpr std::array<Target, 4> kTargets = {{
     {.name = "tpu7x",
      .platform = "tpu",

@@ -22,7 +22,7 @@ std::string string_of(const json& object, const char* key) {
   return value.is_string() ? value.get<std::string>() : std::string();
 }
 
-// Returns what identifies an entry; entries are sorted by it.
+// Returns the key of an entry. Entries are sorted by their keys.
 auto key_of(const json& entry) {
   return std::tuple(string_of(entry, "device"), string_of(entry, "dtype"),
                     member(entry, "bucket").dump());

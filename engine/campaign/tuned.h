@@ -14,7 +14,7 @@
 
 namespace evolve::search {
 
-// Sizes that share block sizes: each size is rounded up to a power of two.
+// The sizes of a case, each rounded up to a power of two. The cases of a bucket share block sizes.
 using Bucket = std::map<std::string, int64_t>;
 Bucket bucket_of(const std::map<std::string, int64_t>& dims);
 
@@ -55,8 +55,8 @@ struct UpdatedTable {
 // Returns `table` with these entries. Each entry replaces the old entry of its device, dtype and
 // bucket. The old entry stays if it is faster and was found under the same conditions: the same
 // kind of time, the same cases, and seed times within 1 %. An entry that the spec's parameters and
-// constraints do not allow is taken out. A null table is an empty one. Bad input: not such a table,
-// or another kernel's.
+// constraints do not allow is taken out. A null table counts as empty. Bad input: `table` is not a
+// table of tuned sizes, or it belongs to another kernel.
 Result<UpdatedTable> with_entries(const nlohmann::json& table, const std::string& kernel,
                                   const Spec& spec, const std::vector<TunedEntry>& entries);
 

@@ -21,10 +21,11 @@ struct KeyPart {
   friend bool operator==(const KeyPart&, const KeyPart&) = default;
 };
 
-// An output that is another name of something, not a file of its own.
+// An output that is a symbolic or hard link, not a file of its own.
 struct OutputLink {
   size_t output = 0;  // index of the output
-  // Text of a symbolic link; for a hard link the other name, symbolic (machine_paths.h).
+  // The text of a symbolic link, or the other name of a hard link as a symbolic path
+  // (machine_paths.h).
   std::string target;
   bool is_hard = false;
 
@@ -38,11 +39,11 @@ struct ActionResult {
   std::vector<KeyPart> parts;           // the parts that `key` was made of
   std::vector<std::string> discovered;  // paths that the run read besides its declared inputs
   std::vector<Digest> outputs;          // digests of the edge's outputs, in their order
-  // Outputs that are links. The digest of such an output is that of the file it leads to.
+  // Outputs that are links. The digest of a link is the digest of the file to which the link leads.
   std::vector<OutputLink> links;
   // Verdict of the step's report: "ok", "rejected", "not_reached"; empty: no verdict.
   std::string verdict;
-  std::string output;    // what the command printed; printed again when the result is restored
+  std::string output;    // printed by the command, and again when the result is restored
   double seconds = 0;    // wall time of the run
   std::string paid_by;   // first output of the edge that ran the action, symbolic (machine_paths.h)
   std::string built_at;  // UTC
@@ -52,7 +53,7 @@ struct ActionResult {
   [[nodiscard]] bool has_all_outputs() const {
     return std::find(outputs.begin(), outputs.end(), missing_digest()) == outputs.end();
   }
-  // Returns the link that output `which` is. Null: the output is a file of its own.
+  // Returns the link of output `which`. Null: the output is not a link.
   [[nodiscard]] const OutputLink* link_of(size_t which) const {
     const auto found = std::find_if(links.begin(), links.end(),
                                     [&](const OutputLink& link) { return link.output == which; });
@@ -64,7 +65,7 @@ struct ActionResult {
 enum class Outcome { hit, ran, joined, failed };
 
 // Returns "hit", "ran", "joined" (another edge of this build ran the same action) or "failed". The
-// names are stored: never change them.
+// names are stored, so they must never change.
 const char* outcome_name(Outcome outcome);
 
 // The outcome of one edge in one build.
@@ -72,7 +73,7 @@ struct EdgeRecord {
   std::string output;  // the edge's first output, symbolic (machine_paths.h)
   std::string step;
   Outcome outcome = Outcome::hit;
-  std::string reason;  // why it ran: "no record", "input 'x': a -> b"; empty for a hit
+  std::string reason;  // why the edge ran: "no record", "input 'x': a -> b"; empty for a hit
   ActionResult result = {};
 };
 

@@ -7,7 +7,7 @@
 
 namespace evolve {
 
-// Decodes a text. Blanks and line ends are ignored. Nullopt: the text is no whole base64.
+// Decodes a text. Blanks and line ends are ignored. Nullopt: the text is not complete base64.
 std::optional<std::string> decode_base64(std::string_view text);
 
 }  // namespace evolve

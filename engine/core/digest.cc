@@ -1,7 +1,7 @@
 // The XXH3-128 implementation of Digest; the only file that includes xxHash.
 #include "engine/core/digest.h"
 
-// Inlined, because most hashed keys are short and a call would cost as much as the hash.
+// xxHash is inlined, because most hashed keys are short and a call would cost as much as the hash.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -27,15 +27,15 @@ struct Digest {
   [[nodiscard]] std::array<char, 32> hex_digits() const;
   // Returns the first 12 hex digits, for people.
   [[nodiscard]] std::string brief() const { return hex().substr(0, 12); }
-  // Reads the canonical form. Nullopt: anything else.
+  // Reads the canonical form. Nullopt: the text has another form.
   static std::optional<Digest> from_hex(std::string_view text);
 };
 
 // Returns the XXH3-128 of `bytes`. The algorithm must never change, because digests are stored.
 Digest digest_of(std::string_view bytes);
 
-// Returns the digest of a folder. It stands only for the folder's existence: the folder's content
-// is no input.
+// Returns the digest that a FileState has for a folder. This digest stands only for the folder's
+// existence. (FileTable makes the digest of a source folder from the names in it.)
 inline Digest folder_digest() {
   return digest_of("folder");
 }
@@ -45,7 +45,7 @@ inline Digest missing_digest() {
   return digest_of("missing");
 }
 
-// Returns a hash for tables in memory. Never stored.
+// Returns a hash for tables in memory. The hash is never stored.
 uint64_t table_hash(std::string_view bytes);
 
 // Hashes bytes that arrive in pieces.

@@ -14,7 +14,7 @@ namespace evolve {
 
 struct Formula::Parser {
   mu::Parser parser;
-  std::vector<double> values;  // the parser's variables point into it; never resized after parse
+  std::vector<double> values;  // never resized later: the parser's variables point into it
 };
 
 namespace {
@@ -58,7 +58,7 @@ void define_language(mu::Parser& parser) {
   parser.DefineOprt("or", either, mu::prLOR, mu::oaLEFT);
 }
 
-// muParser takes '=' as an assignment.
+// Whether the text has a single '=', which muParser takes as an assignment.
 bool has_assignment(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '=') continue;
@@ -75,7 +75,8 @@ std::string in_formula(std::string_view text, const std::string& why) {
   return fmt::format("formula '{}': {}", text, why);
 }
 
-// Translates muParser's error into our words. Its positions count from 0; negative: no position.
+// Translates muParser's error into our words. A position counts from 0; a negative position is not
+// known.
 Error parse_error(std::string_view text, const mu::Parser::exception_type& error,
                   std::span<const std::string> names) {
   std::string token = error.GetToken();
@@ -130,7 +131,7 @@ Result<Formula> Formula::parse(std::string_view text, std::span<const std::strin
   std::vector<double>& values = formula.parser_->values;
   try {
     define_language(parser);
-    // 1, not 0: the trial evaluation below should not divide by zero.
+    // The values are 1, not 0, so that the trial evaluation below does not divide by zero.
     values.assign(names.size(), 1);
     for (size_t i = 0; i < names.size(); ++i) parser.DefineVar(names[i], &values[i]);
     parser.SetExpr(formula.text_);

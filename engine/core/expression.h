@@ -1,6 +1,6 @@
 // Formulas over whole numbers, as a spec writes them: "2 * M * N * K",
-// "BLOCK_M * BLOCK_N >= 65536". The only code that includes muParser. It knows nothing of where a
-// formula stands.
+// "BLOCK_M * BLOCK_N >= 65536". No other code includes muParser. This code does not know the place
+// of a formula in a spec.
 //
 // A formula has numbers, names, ( ), + - * / % ^, comparisons, && || (or: and, or), a ? b : c, and
 // the functions min, max, cdiv, abs, ceil, floor, sqrt, log2. `/` is the exact quotient; cdiv(a, b)
@@ -22,7 +22,8 @@ namespace evolve {
 // Values above this are not exact in a double.
 constexpr int64_t kExactLimit = int64_t{1} << 53;
 
-// A formula that is parsed once and evaluated often. Not safe for use by two threads at a time.
+// A formula that is parsed once and evaluated often. Two threads must not use a formula at the same
+// time.
 class Formula {
  public:
   // Parses `text` over the names. Bad input: a syntax error, an unknown name (the message offers
@@ -36,7 +37,7 @@ class Formula {
   [[nodiscard]] Result<double> evaluate(std::span<const int64_t> values) const;
   // The same as evaluate(), but the value must be a whole number of at most 2^53.
   [[nodiscard]] Result<int64_t> whole(std::span<const int64_t> values) const;
-  // Whether evaluate() is not 0.
+  // Whether evaluate() returns a value other than 0.
   [[nodiscard]] Result<bool> holds(std::span<const int64_t> values) const;
 
   [[nodiscard]] const std::string& text() const { return text_; }
@@ -47,14 +48,14 @@ class Formula {
   std::shared_ptr<Parser> parser_;
 };
 
-// These parse and evaluate at once.
+// These parse and evaluate a formula in one call.
 Result<double> evaluate(std::string_view formula, const std::map<std::string, int64_t>& variables);
 Result<int64_t> evaluate_whole(std::string_view formula,
                                const std::map<std::string, int64_t>& variables);
 Result<bool> holds(std::string_view formula, const std::map<std::string, int64_t>& variables);
 
-// Whether a name means something in every formula ("min", "and"). Nothing else may have such a
-// name.
+// Whether a name has a fixed meaning in every formula ("min", "and"). A variable must not have a
+// reserved name.
 bool is_reserved_name(std::string_view name);
 
 }  // namespace evolve

@@ -1,5 +1,5 @@
 // The port to web servers. It performs several requests at a time; each gets an answer, or the
-// reason why there is no answer. Implemented by engine/world and by the fakes of tests/.
+// reason why there is no answer. engine/world and the fakes of tests/ implement the port.
 #pragma once
 
 #include <cstdint>
@@ -15,41 +15,41 @@ struct HttpRequest {
   enum class Method { get, head, put, post, patch, remove };
   Method method = Method::get;
   std::string url;
-  std::string body;  // put, post, patch: what is sent, unless `file` is given
-  // put, post: the file to send; get: the file that an answer's body is written to, replacing what
-  // was there.
+  std::string body;  // put, post, patch: the body to send, unless `file` is given
+  // put, post: the file to send. get: the file that receives the body of the answer; an existing
+  // file is replaced.
   std::string file;
-  // Limit of the answer's body. A longer body sets `is_too_long`; of an answer to put only the
-  // start is kept.
+  // The maximum size of the answer's body. For get, a longer body sets `is_too_long`. For put, only
+  // the start of a longer body is kept.
   int64_t most_bytes = 0;
   std::vector<std::string> headers = {};  // "Content-Type: application/json"
-  // get, post: receives the body of a successful answer piece by piece, as it arrives. It returns
-  // false when it has enough. The answer may take any time, unless a limit below says otherwise.
-  // Called by the thread that performs.
+  // get, post: receives the body of a successful answer piece by piece, as it arrives. `take`
+  // returns false when it needs no more. The answer may take any time, unless a limit below is set.
+  // The thread that runs perform() calls `take`.
   std::function<bool(std::string_view)> take = {};
   int most_seconds = 0;  // until the whole answer has arrived; 0: the client's default
-  // Seconds without a byte, also before the answer begins, after which the request is given up.
-  // libcurl looks at the mean of the last five seconds, so it may give up five seconds later. 0:
-  // the client's default.
+  // The request ends after this many seconds without a byte. The time before the answer begins
+  // counts, too. libcurl looks at the mean of the last five seconds, so the end may be five seconds
+  // later. 0: the client's default.
   int most_silence = 0;
 };
 
 struct HttpResponse {
   int status = 0;                  // 0: no answer, or only a part of one
-  std::string body;                // empty if the request named a file for it
+  std::string body;                // empty if the request named a file for the body
   bool is_too_long = false;        // the body was cut off after `most_bytes`
   std::string fault;               // why there is no answer: "timed out"
   bool is_local_fault = false;     // the cause is the request's file, not the server
-  double retry_after_seconds = 0;  // how long the server asks us to wait; 0: it does not say
+  double retry_after_seconds = 0;  // how long the server asks us to wait; 0: not given
 };
 
-// Returns the method's name in the protocol, as "GET".
+// Returns the method's name in the protocol, such as "GET".
 const char* method_name(HttpRequest::Method method);
 constexpr bool is_success(int status) {
   return status >= 200 && status < 300;
 }
-// Whether an answer to get or head says that nothing is there. (Caches answer 204 for what they
-// have forgotten.)
+// Whether an answer to get or head says that nothing is there. (Caches answer 204 for a file that
+// they have dropped.)
 constexpr bool is_absent(int status) {
   return status == 404 || status == 410 || status == 204;
 }
@@ -65,17 +65,18 @@ class Http {
   virtual void stop() = 0;
 };
 
-// How often a server is asked again, and after how long. The default pauses are seven seconds in
-// all: enough for a restart or a short overload.
+// How often a server is asked again, and after which pauses. The default pauses last 7.5 seconds in
+// all, which is enough for a restart or a short overload.
 struct Patience {
   std::function<void(double seconds)> pause;
   int tries = 5;
   double first_pause = 0.5;  // seconds; doubles each time; longer if the server asks for it
 };
-// Whether a failure may pass in a moment: no answer, 429 or 5xx. False if the port was stopped, or
-// if the request's file is the cause.
+// Whether a failure may be temporary: no answer, 429 or 5xx. False if the port was stopped, or if
+// the request's file is the cause.
 bool is_passing(const HttpResponse& response);
-// Performs all requests, and repeats those whose failure may pass. REQUIRES: no request has `take`.
+// Performs all requests, and repeats the requests whose failure may be temporary. REQUIRES: no
+// request has `take`.
 std::vector<HttpResponse> perform_patiently(Http& http, std::span<const HttpRequest> requests,
                                             const Patience& patience);
 

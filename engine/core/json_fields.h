@@ -6,8 +6,8 @@
 //     fields("share", one.share);
 //   }
 //
-// The list is in the namespace of its struct. A field is a number, a bool, a text, such a struct,
-// or a vector, an array, or a map by name of these.
+// The list is in the namespace of its struct. A field is a number, a bool, a text, or another
+// struct with such a list. A field may also be a vector, an array, or a map by name of these types.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@
 
 namespace evolve {
 
-// T is U, or a constant U.
+// T is U or const U.
 template <class T, class U>
 concept Is = std::same_as<std::remove_const_t<T>, U>;
 
@@ -91,7 +91,7 @@ class FieldWriter {
   nlohmann::json out = nlohmann::json::object();
 };
 
-// Reads the fields of a struct. The reader that it was made with says whether they are all right.
+// Reads the fields of a struct. The status of the JsonReader shows whether all of them are valid.
 class FieldReader {
  public:
   explicit FieldReader(const JsonReader& from) : from_(from) {}

@@ -1,6 +1,6 @@
-// Reads JSON that others wrote, in one of two ways. The functions here cannot fail: they read a
-// value that is missing, or of another type, as an empty one. A JsonReader refuses such a value and
-// says where it is.
+// Two ways to read JSON that others wrote. The functions never fail, because they read a value that
+// is missing or has another type as an empty value. A JsonReader rejects this value and reports its
+// place.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@
 
 namespace evolve {
 
-// Returns the member of an object. Null: it is missing, or `object` is no object.
+// Returns the member of an object. Null: it is missing, or `object` is not an object.
 inline const nlohmann::json& member(const nlohmann::json& object, const std::string& key) {
   static const nlohmann::json kNull;
   if (!object.is_object()) return kNull;
@@ -46,29 +46,30 @@ inline std::string text_at_place(const nlohmann::json& object, const std::string
   return text_in(at_place(object, place));
 }
 
-// Returns a number; 0: the value is none.
+// Returns the number; 0: the value is not a number.
 inline double number_in(const nlohmann::json& value) {
   return value.is_number() ? value.get<double>() : 0;
 }
-// Nullopt: the member is no number.
+// Returns the number of a member. Nullopt: the member is not a number.
 inline std::optional<double> number_at(const nlohmann::json& object, const std::string& key) {
   const nlohmann::json& value = member(object, key);
   return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
 }
 
-// Returns a finite number of at least 0. Nullopt: the member is no such number.
+// Returns a member that is a finite number of at least 0. Nullopt: the member has another value.
 inline std::optional<double> amount_at(const nlohmann::json& object, const std::string& key) {
   const auto number = number_at(object, key);
   return number && std::isfinite(*number) && *number >= 0 ? number : std::nullopt;
 }
 
-// Returns a number of at least 0, rounded down to a whole one, and at most 10^12.
+// Returns a member as a whole number from 0 to 10^12. A fraction is rounded down, and a greater
+// number becomes 10^12. 0: the member is not a finite number of at least 0.
 inline int64_t count_at(const nlohmann::json& object, const std::string& key) {
   constexpr double kMost = 1e12;
   return static_cast<int64_t>(std::min(amount_at(object, key).value_or(0), kMost));
 }
 
-// Returns the list itself, or an empty one.
+// Returns the member if it is a list, or else an empty list.
 inline const nlohmann::json& list_at(const nlohmann::json& object, const std::string& key) {
   static const nlohmann::json kNone = nlohmann::json::array();
   const nlohmann::json& value = member(object, key);
@@ -85,15 +86,15 @@ inline std::vector<std::string> texts_at(const nlohmann::json& object, const std
 }
 
 // A value of a document, with its path. A getter returns an empty value if the value is of another
-// type. The document's first such problem is kept, so a caller reads all it needs and then asks for
-// the status.
+// type. The readers of a document keep its first problem. So a caller reads all values and then
+// asks for the status.
 class JsonReader {
  public:
   // REQUIRES: the document lives longer than its readers.
   explicit JsonReader(const nlohmann::json& document)
       : value_(&document), problem_(std::make_shared<std::optional<Error>>()) {}
 
-  // A member that must be there.
+  // Returns a member that must exist.
   [[nodiscard]] JsonReader at(const std::string& key) const {
     const std::string path = path_to(key);
     if (check(value_->is_object(), "an object") && !has(key)) note(path, "it is missing");
@@ -110,12 +111,12 @@ class JsonReader {
   [[nodiscard]] bool flag() const {
     return check(value_->is_boolean(), "true or false") && value_->get<bool>();
   }
-  // A number that is not finite is null in a file.
+  // Returns a number. JSON has null for a number that is not finite, so null is read as NaN.
   [[nodiscard]] double number() const {
     if (value_->is_null() && !*problem_) return std::numeric_limits<double>::quiet_NaN();
     return check(value_->is_number(), "a number") ? value_->get<double>() : 0;
   }
-  // A whole number, 0 to `most`.
+  // Returns a whole number, 0 to `most`.
   [[nodiscard]] uint64_t count(uint64_t most = UINT64_MAX) const {
     const bool is_whole = value_->is_number_unsigned() ||
                           (value_->is_number_integer() && value_->get<int64_t>() >= 0);
@@ -124,7 +125,7 @@ class JsonReader {
                                                  : fmt::format("a whole number, 0 to {}", most));
     return is_one ? value_->get<uint64_t>() : 0;
   }
-  // The items of a list.
+  // Returns the items of a list.
   [[nodiscard]] std::vector<JsonReader> items() const {
     std::vector<JsonReader> out;
     if (!check(value_->is_array(), "a list")) return out;
@@ -132,7 +133,7 @@ class JsonReader {
       out.push_back({one, fmt::format("{}[{}]", path_, out.size()), problem_});
     return out;
   }
-  // The members of an object, by name.
+  // Returns the members of an object with their names.
   [[nodiscard]] std::vector<std::pair<std::string, JsonReader>> members() const {
     std::vector<std::pair<std::string, JsonReader>> out;
     if (!check(value_->is_object(), "an object")) return out;
@@ -143,7 +144,7 @@ class JsonReader {
 
   // Keeps a problem of this value, if it is the document's first.
   void note(const std::string& problem) const { note(path_, problem); }
-  // Bad input: the first problem, as "kernels[0].name: it must be a text, and it is a number".
+  // Bad input: the first problem, such as "kernels[0].name: it must be a text, and it is a number".
   [[nodiscard]] Status status() const { return *problem_ ? Status(**problem_) : Status(); }
 
  private:

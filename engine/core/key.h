@@ -1,5 +1,5 @@
-// Keys: digests over parts that have a tag, a name and a value. One writer does both jobs: the
-// parts that `why` prints are the very parts that were hashed.
+// Keys: digests over parts that have a tag, a name and a value. One writer hashes the parts and
+// keeps them, so that `why` prints exactly the parts that were hashed.
 #pragma once
 
 #include <string_view>
@@ -10,11 +10,12 @@
 
 namespace evolve {
 
-// Changed whenever the meaning of a key changes. Then every key is new.
+// The version of all keys. It changes whenever the meaning of a key changes, and then every key is
+// new.
 constexpr const char* kKeyScheme = "evolve-key-3";
 
-// Returns the digest of one part: over the lengths of tag and name, four bytes each, and the three
-// texts. With the lengths, different parts never give the same bytes.
+// Returns the digest of one part. The digest covers the lengths of tag and name, four bytes each,
+// and then the three texts. Because of the lengths, different parts never give the same bytes.
 Digest part_digest(std::string_view tag, std::string_view name, std::string_view value);
 
 // Collects parts in order. A key is XXH3-128 over the digest of the scheme and the digests of the

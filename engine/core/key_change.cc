@@ -18,7 +18,7 @@ std::string brief_value(const std::string& value) {
   return value;
 }
 
-// "jax 0.10.1 -> 0.10.2, numpy is new"
+// Returns "jax 0.10.1 -> 0.10.2, numpy is new".
 std::string describe_versions(const std::string& before, const std::string& after) {
   const auto old = versions_of(before);
   const auto now = versions_of(after);
@@ -47,7 +47,7 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return out;
 }
 
-// "--id v0002 -> v0003, --fast is new": the words that differ, each with the option before it.
+// Returns the words that differ, each after its option: "--id v0002 -> v0003, --fast is new".
 std::string describe_words(std::string_view before, std::string_view after) {
   constexpr size_t kShown = 3;
   const auto old = words_of(before);

@@ -1,4 +1,4 @@
-// Differences between two keys, part by part, and how they are printed.
+// Differences between two keys, part by part, and their text.
 #pragma once
 
 #include <map>

@@ -12,7 +12,7 @@ namespace evolve {
 
 namespace {
 
-// Returns where the path in a word may start: after the '=' of "--flag=", or at 0.
+// Returns the position at which the path in a word may start: after the '=' of "--flag=", or at 0.
 size_t path_start(std::string_view word) {
   size_t equals = word.find('=');
   return equals == std::string_view::npos ? 0 : equals + 1;
@@ -23,7 +23,8 @@ struct QuotedWord {
   size_t end = 0;  // end of the word in the command
   std::string text;
 };
-// Reads the quoted word that begins at `start`. Nullopt: no quotes, or quotes that are not closed.
+// Reads the quoted word that begins at `start`. Nullopt: the word has no quotes, or its quotes are
+// not closed.
 std::optional<QuotedWord> quoted_word(std::string_view command, size_t start) {
   QuotedWord out = {start, ""};
   bool is_quoted = false;
@@ -46,7 +47,8 @@ std::optional<QuotedWord> quoted_word(std::string_view command, size_t start) {
   return is_quoted ? std::optional(std::move(out)) : std::nullopt;
 }
 
-// Returns a rewritten word, quoted if the rest of it needs quotes. Different words stay different.
+// Returns a rewritten word, quoted if the characters after its '$' need quotes. Different words
+// stay different.
 std::string quoted_again(const std::string& word) {
   const bool is_plain = std::all_of(word.begin() + 1, word.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || (c & 0x80) != 0 ||

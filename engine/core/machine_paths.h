@@ -15,20 +15,21 @@ struct MachineBinding {
   std::string value;
 };
 
-// Whether the path is one of the machine's paths, or lies below one.
+// Whether the path is one of the machine's paths, or is below one of them.
 bool is_machine_path(std::string_view path, std::span<const MachineBinding> machine);
 // Replaces a machine's path at the start of a path: "/home/me/state/x" -> "$state/x".
 std::string symbolic_path(std::string_view path, std::span<const MachineBinding> machine);
 // Returns the path from which symbolic_path() made `symbolic`.
 std::string machine_path(std::string_view symbolic, std::span<const MachineBinding> machine);
 
-// These apply symbolic_path() to a whole command, and undo that. Absolute paths of the machine are
-// replaced anywhere in the command; other paths only at the start of a word or after its '='.
+// symbolic_command() applies symbolic_path() to a whole command, and machine_command() reverses
+// that. Absolute paths of the machine are replaced anywhere in the command; other paths only at the
+// start of a word or after its '='.
 std::string symbolic_command(std::string command, std::span<const MachineBinding> machine);
 std::string machine_command(std::string_view symbolic, std::span<const MachineBinding> machine);
 
-// Whether `symbolic` is just "$name" of a binding. Among discovered inputs this says that the run
-// depended on the path itself.
+// Whether `symbolic` is just "$name" of a binding. A discovered input of this form means that the
+// run depended on the path itself.
 bool is_binding(std::string_view symbolic, std::span<const MachineBinding> machine);
 
 // Rewrites each blank-separated word of a command, or the part of the word after '='. A word in

@@ -12,8 +12,8 @@ namespace evolve {
 
 namespace {
 
-// How deep a text's brackets are nested, and an upper bound of its number of values. The numbers
-// mean nothing for a text that is not JSON, which does no harm.
+// The depth to which a text's brackets are nested, and an upper bound of its number of values.
+// Wrong numbers for a text that is not JSON do no harm, because the text is rejected anyway.
 struct Extent {
   int depth = 0;
   size_t values = 1;
@@ -54,8 +54,8 @@ Status check_extent(std::string_view text, const JsonLimits& limits) {
   return {};
 }
 
-// Finds where a text stops being JSON: how many bytes were read by then. It accepts all values and
-// keeps no value.
+// Finds the position at which a text stops being JSON, as the number of bytes read so far. Accepts
+// all values and keeps none of them.
 template <typename Json>
 struct Failure final : nlohmann::json_sax<Json> {
   size_t read = 0;
@@ -83,8 +83,8 @@ bool is_of_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '+' || c == '.';
 }
 
-// Returns "not JSON: line 3, column 7: NaN, which JSON does not have". `read`: how many bytes were
-// read when the text stopped being JSON.
+// Returns "not JSON: line 3, column 7: NaN does not exist in JSON". `read`: the number of bytes
+// that were read when the text stopped being JSON.
 std::string why_not(std::string_view text, size_t read) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return "not JSON: empty";
   if (read > text.size()) return "not JSON: ends too early";

@@ -1,6 +1,7 @@
-// JSON that others wrote: files, answers, bundles, records, what candidates made. This is the only
-// place that parses JSON (tests/unit/layers_test.cc). Deep nesting costs stack to copy and to
-// write, and many values cost a multiple of the text's size, so both are limited.
+// The parser of JSON that others wrote: files, answers, bundles, records and the outputs of
+// candidates. No other code parses JSON (tests/unit/layers_test.cc). The depth is limited, because
+// copying and writing a deeply nested value need much stack. The number of values is limited,
+// because values need a multiple of the text's memory.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +19,8 @@ struct JsonLimits {
   size_t values = size_t{16} << 20;
 };
 
-// Parses a text. Bad input says why the text is rejected: "not JSON: line 3, column 7: NaN, which
-// JSON does not have", "nested more than 128 deep". `Json` is nlohmann::json or
-// nlohmann::ordered_json.
+// Parses a text. Bad input says why the text is rejected: "not JSON: line 3, column 7: NaN does not
+// exist in JSON", "nested more than 128 deep". `Json` is nlohmann::json or nlohmann::ordered_json.
 template <typename Json = nlohmann::json>
 Result<Json> parse_outside(std::string_view text, const JsonLimits& limits = {});
 

@@ -1,5 +1,5 @@
-// Packed stored forms: arrays one after another, little-endian, after a line that names the form
-// and a digest of all that follows. They are for data that is read often, as a whole, and that may
+// Packed stored forms: a line that names the form, a digest of all bytes after the digest, and then
+// arrays in little-endian order. They are for data that is read often and as a whole, and that may
 // be lost.
 #pragma once
 
@@ -30,7 +30,7 @@ class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}
 
-  // False: too few bytes are left.
+  // Takes an array of `count` items. False: too few bytes are left.
   template <typename T>
   bool take(uint64_t count, std::vector<T>& out) {
     static_assert(std::is_trivially_copyable_v<T>);

@@ -17,17 +17,17 @@ std::string canonical_path(std::string_view path);
 // Whether `path` is relative and stays below the folder that it starts from.
 bool is_below(std::string_view path);
 
-// Whether `path` stands for itself in a manifest and, unquoted, in a command. It consists of ASCII
-// letters and digits, "_-./+,@" and non-ASCII characters that are not controls, and does not begin
-// with '-'.
+// Whether `path` needs no escapes in a manifest and no quotes in a command. A plain path consists
+// of ASCII letters and digits, "_-./+,@" and non-ASCII characters that are not controls, and does
+// not begin with '-'.
 bool is_plain_path(std::string_view path);
 
-// Whether `text` is one word of a manifest and of a command, unquoted: ASCII letters, digits and
-// "_-./+,@:".
+// Whether `text` is one word without quotes, both in a manifest and in a command. A plain word
+// consists of ASCII letters, digits and "_-./+,@:".
 bool is_plain_word(std::string_view text);
 
 // Appends `path` to `out`. Quotes it for /bin/sh if it holds anything but letters, digits and
-// "_+-./". The set is Ninja's, because commands must come out the same.
+// "_+-./". The set is Ninja's, because commands must be the same as Ninja's.
 void append_shell_quoted(std::string_view path, std::string& out);
 
 }  // namespace evolve

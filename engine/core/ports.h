@@ -1,5 +1,5 @@
-// The ports: everything that the build loop asks of the world, at most seven calls each.
-// Implemented by engine/world and cache/, and by the recording fakes and fault wrappers of tests/.
+// The ports: the interfaces through which the build loop uses the world, with at most seven calls
+// each. engine/world, cache/, and the recording fakes and fault wrappers of tests/ implement them.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,12 @@ namespace evolve {
 
 // How much two files with the same bytes share.
 enum class Sharing {
-  // One file under two names, read-only from then on; or copies if the file system cannot link. For
-  // work folders that only evolve writes to.
+  // One file under two names, which is read-only from then on; or a copy if the file system cannot
+  // link. This is for work folders to which only evolve writes.
   names,
-  // Only the bytes, which the file system may share, and the right to execute them. For folders of
-  // others, whose commands write into files as they like.
+  // The two files share at most their bytes, if the file system can do that, and have the same
+  // execute permission. This is for folders that evolve does not own, where a command may write
+  // into any file.
   bytes,
 };
 
@@ -37,16 +38,16 @@ class Files {
   virtual Result<std::vector<std::string>> list(const std::string& path) = 0;
   // Replaces the file as a whole or not at all; its folder must exist.
   virtual Status write(const std::string& path, std::string_view bytes) = 0;
-  // Removes a file. A missing file is no error.
+  // Removes a file. A missing file is not an error.
   virtual Status remove(const std::string& path) = 0;
   // Makes the folder `path` and the folders above it.
   virtual Status make_folders(const std::string& path) = 0;
   // Returns the state of a file; a folder's content is folder_digest(). Nullopt: nothing is there.
-  // The bytes are not read if the stamp is that of `before`, which may be null.
+  // The bytes are not read if the file's stamp equals the stamp of `before`, which may be null.
   virtual Result<std::optional<FileState>> look(const std::string& path,
                                                 const FileState* before) = 0;
-  // Puts the file `from` at `to`, replacing what was there, as a whole or not at all. False, and
-  // nothing is changed: `from` is missing, or its bytes have another digest than `content`.
+  // Puts the file `from` at `to`, as a whole or not at all. Replaces an existing file. Returns
+  // false and changes nothing if `from` is missing, or if the digest of its bytes is not `content`.
   virtual Result<bool> place(const std::string& from, const std::string& to, Sharing sharing,
                              const Digest& content) = 0;
 
@@ -57,54 +58,55 @@ class Files {
   }
 };
 
-// A path that is another name of something.
+// A path that is another name of a file or folder.
 struct Link {
   std::string target;  // the text of a symbolic link; for a hard link the other name
   bool is_hard = false;
 };
 
-// The port to links: paths that are other names of something.
+// The port to links: paths that are other names of files or folders.
 class Links {
  public:
   virtual ~Links() = default;
-  // Returns the link at `path`. Nullopt: neither a symbolic link nor the same file as one of
-  // `others`.
+  // Returns the link at `path`. Nullopt: `path` is neither a symbolic link nor the same file as one
+  // of `others`.
   virtual Result<std::optional<Link>> look(const std::string& path,
                                            std::span<const std::string> others) = 0;
-  // Makes `path` that link, replacing what was there, as a whole or not at all. False, and nothing
-  // is changed: the other name is missing or on another file system, or a folder lies at `path`.
+  // Makes `path` this link, as a whole or not at all. Replaces an existing file or link. Returns
+  // false and changes nothing if the other name is missing or on another file system, or if `path`
+  // is a folder.
   virtual Result<bool> make(const std::string& path, const Link& link) = 0;
 };
 
-// Blobs: bytes by digest. The store gives out complete and unchanged bytes, or nothing.
+// A store of blobs, which are bytes by digest. The store returns complete and unchanged bytes, or
+// nothing.
 class BlobStore {
  public:
   virtual ~BlobStore() = default;
   // Whether the store has the blob. The blob is not read: fetch() may still find it damaged.
   virtual Result<bool> contains(const Digest& digest) = 0;
-  // Puts the file at `path`, whose bytes have that digest, into the store by a link or a copy.
+  // Puts the file at `path`, whose bytes have this digest, into the store by a link or a copy.
   virtual Status put_file(const std::string& path, const Digest& digest) = 0;
   // Puts the blob at `path`, whose folder must exist. False: the store does not hold the blob (any
   // more).
   virtual Result<bool> fetch(const Digest& digest, const std::string& path) = 0;
 };
 
-// Action results by action key. The parts of the keys are not stored: the caller has them. May be
-// lost at any time.
+// Action results by action key. The parts of the keys are not stored, because the caller has them.
+// Results may be lost at any time.
 class Memo {
  public:
   virtual ~Memo() = default;
   virtual Result<std::optional<ActionResult>> find(const Digest& key) = 0;
-  // Returns the paths that the last run under this declared key discovered. Empty also if no run is
-  // known.
+  // Returns the paths that the last run under this declared key discovered. The list is also empty
+  // if no run is known.
   virtual Result<std::vector<std::string>> discovered(const Digest& declared_key) = 0;
   // Stores a result. The result survives a kill of this process once put() returns.
   virtual Status put(const ActionResult& result) = 0;
-  // Returns another number than before if another process may have put something since. Results
-  // that others put after this call need not be found before the next call.
+  // Returns a new number if another process may have stored a result since the last call. Results
+  // that others store after this call may be missing from look-ups until the next call.
   virtual Result<int64_t> version() = 0;
-  // Announces keys that will be looked up soon. A memo that has to ask far away may then ask for
-  // all of them at once.
+  // Announces keys that will be looked up soon. A remote memo may then ask for all of them at once.
   virtual Status foresee(std::span<const Digest>) { return {}; }
 };
 
@@ -112,7 +114,8 @@ class Memo {
 class Claims {
  public:
   virtual ~Claims() = default;
-  // Takes an action until release(), or until this process ends. False: another process has it.
+  // Takes an action until release(), or until this process ends. False: another process has taken
+  // the action.
   virtual Result<bool> claim(const Digest& action) = 0;
   virtual void release(const Digest& action) = 0;
 };
@@ -124,26 +127,26 @@ struct PoolUse {
   double chip_seconds = 0;  // pods' seconds times the TPU chips that they held
 };
 
-// The record of what was built; never evicted.
+// The record of all builds. Its entries are never evicted.
 class Ledger {
  public:
   virtual ~Ledger() = default;
-  // Returns an action result of any past build. Used if the memo was lost.
+  // Returns an action result of any past build. This is used if the memo was lost.
   virtual Result<std::optional<ActionResult>> recall(const Digest& key) = 0;
   virtual Result<std::vector<std::string>> recall_discovered(const Digest& declared_key) = 0;
-  // Appends the outcome of an edge in this build; the first time with the parts of its result. The
-  // record survives a kill of this process after the next flush(). Until that flush others cannot
-  // write.
+  // Appends the outcome of an edge in this build, and stores a new result with the parts of its
+  // key. The record survives a kill of this process after the next flush(). Other processes cannot
+  // write until that flush.
   virtual Status record(const EdgeRecord& record) = 0;
   virtual Status flush() = 0;
   // Returns the last record of the edge that makes `output`.
   virtual Result<std::optional<EdgeRecord>> last_record(const std::string& output) = 0;
 };
 
-// Everything that has to travel for a command that another machine runs.
+// Everything that another machine needs to run a command.
 struct Errand {
   std::string node_pool;                  // name of the machines in the pipeline
-  Digest key;                             // the action's, without discovered inputs
+  Digest key;                             // the action's key without discovered inputs
   std::string subject;                    // "compile v0012 square_4096", for people
   std::vector<std::string> inputs;        // declared inputs: their content is part of the key
   std::vector<std::string> surroundings;  // other files that the command may read, sorted
@@ -164,7 +167,7 @@ struct Command {
   bool is_sandboxed = false;                       // writes only into the folders `writable`
   std::vector<std::string> writable;
   bool keeps_leftovers = false;  // processes that it leaves in the background live on
-  std::optional<Errand> errand;  // nullopt: it runs here
+  std::optional<Errand> errand;  // nullopt: the command runs here
 };
 
 struct Completed {
@@ -173,8 +176,8 @@ struct Completed {
   bool timed_out = false;
   std::string output = {};   // stdout and stderr as written
   double seconds = 0;        // wall time
-  bool is_final = false;     // another attempt is not worth it
-  std::string machine = {};  // where it ran; empty: this machine
+  bool is_final = false;     // another attempt would be useless
+  std::string machine = {};  // where the command ran; empty: this machine
 };
 struct Interrupted {};
 struct Idle {};  // nothing finished within the tick
@@ -184,8 +187,8 @@ class Runner {
  public:
   virtual ~Runner() = default;
   // Asks for a slot for one more command, because other programs may share the machine's slots.
-  // False: no slot is free now; wait() returns when one may be. A slot is given back when its
-  // command has ended. If no command was started with the slot, wait() gives it back.
+  // False: no slot is free now; wait() returns when a slot may be free. A slot is given back when
+  // its command has ended. If no command was started with the slot, wait() gives it back.
   virtual bool acquire() = 0;
   virtual Status start(const Command& command) = 0;
   // Waits until a command has completed, the user interrupts, or about `tick_seconds` have passed.
@@ -201,9 +204,9 @@ class Clock {
  public:
   virtual ~Clock() = default;
   virtual double monotonic_seconds() = 0;
-  // Returns ISO 8601, UTC, to the second. For records only, never for keys.
+  // Returns the time as ISO 8601, UTC, to the second. It is only for records, never for keys.
   virtual std::string utc() = 0;
-  // Returns the present time as file times count it (FileState::changed).
+  // Returns the present time on the scale of file times (FileState::changed).
   virtual int64_t file_time() = 0;
 };
 

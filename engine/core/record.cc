@@ -28,11 +28,11 @@ json encode(const std::vector<RecordedFile>& files) {
   return out;
 }
 
-// Symbols that a record's paths may begin with. The machine's other symbols name no folders to
-// write into.
+// Symbols that a record's paths may begin with. The machine's other symbols do not name folders of
+// a record's files.
 constexpr std::string_view kWork = "$work/";
 constexpr std::array<std::string_view, 3> kSourceFolders = {"$rules/", "$steps/", "$outside/"};
-// Prefix of a path that is not written as it is.
+// Prefix of a path that is written with escapes.
 constexpr std::string_view kBytes = "$bytes/";
 // The only source below $work.
 constexpr std::string_view kRounds = "$work/rounds.ninja";
@@ -53,7 +53,7 @@ bool is_source(const RecordedFile& file) {
                      [&](std::string_view folder) { return file.path.starts_with(folder); });
 }
 
-// Whether a name is what recorded_name() gives for a path that stays in its folder.
+// Whether recorded_name() can return this name, and the path stays in its folder.
 bool is_safe_name(const std::string& name) {
   if (!name.starts_with(kBytes)) return is_safe(name);
   const std::string path = path_of_recorded(name);

@@ -1,6 +1,6 @@
-// The record of a round: the digests of all that it was made from, and of all that each step made.
-// Together with the blobs the record is the whole round. It holds nothing of the machine, the time
-// or the process.
+// The record of a round: the digests of its sources, and of the outputs of each step. Together with
+// the blobs the record is the whole round. It does not depend on the machine, the time or the
+// process.
 #pragma once
 
 #include <optional>
@@ -14,11 +14,11 @@
 
 namespace evolve {
 
-// A file of a record. Its path is symbolic (machine_paths.h), as "$work/round-1/v0001/kernel.py",
-// or relative to the project's root. Outputs of steps lie below $work. A source is
-// $work/rounds.ninja, or lies below $rules, $steps or the project's root, or elsewhere, as
-// "$outside/home/me/kernel.py". A path that is not a plain line of UTF-8 is named "$bytes/" and its
-// characters, the odd ones as %0A.
+// A file of a record. Its path is relative to the project's root, or symbolic (machine_paths.h),
+// such as "$work/round-1/v0001/kernel.py". Outputs of steps are below $work. A source is
+// $work/rounds.ninja, or is below $rules, $steps or the project's root. A source elsewhere has a
+// path such as "$outside/home/me/kernel.py". A path that is not a plain line of UTF-8 is written as
+// "$bytes/" and its bytes, the unusual ones as %0A.
 struct RecordedFile {
   std::string path;
   Digest content;
@@ -38,35 +38,37 @@ struct RecordedStep {
 
 struct Record {
   std::string toolchain;              // names and versions
-  std::vector<RecordedFile> sources;  // what no step made, by path
+  std::vector<RecordedFile> sources;  // files that no step made, by path
   std::vector<RecordedStep> steps;    // in the order of the manifest
 
   friend bool operator==(const Record&, const Record&) = default;
 };
 
-// These return the name of a path in a record, and the path of a name.
+// recorded_name() returns the name of a path in a record, and path_of_recorded() the path of a
+// name.
 std::string recorded_name(const std::string& path);
 std::string path_of_recorded(const std::string& name);
 
-// Returns all files that the record names, sources first. Some bytes occur more than once.
+// Returns all files that the record names, sources first. Several of them may have the same bytes.
 std::vector<RecordedFile> files_of(const Record& record);
 
 // Returns the stored form, evolve-record-2 (cache/README.md). The same record gives the same bytes.
 std::string encode(const Record& record);
-// Reads the stored form. Bad input: the text is no record, or a path leads out of its folder.
+// Reads the stored form. Bad input: the text is not a record, or a path leads out of its folder.
 Result<Record> decode_record(std::string_view text);
 
-// Adds to `record` what is new or changed in `later`, because rounds are recorded one by one.
+// Adds to `record` the files and steps that are new or changed in `later`. Rounds are recorded one
+// by one.
 void add_to(Record& record, const Record& later);
 
 // The first difference of two records: the first step, in the order of `a`, that only one record
 // has, that had another key, or that gave other bytes under the same key.
 struct Parting {
   enum class Kind {
-    missing,  // only `a` has it
-    added,    // only `b` has it
+    missing,  // only `a` has the step
+    added,    // only `b` has the step
     key,      // the actions differ
-    bytes,    // the same action gave something else
+    bytes,    // the same action gave other bytes
   };
   Kind kind = Kind::key;
   std::optional<RecordedStep> a, b;

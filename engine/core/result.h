@@ -11,7 +11,7 @@
 
 namespace evolve {
 
-// The kind of a failure. The process's exit code follows only from this (see exit_code), never from
+// The kind of a failure. The process's exit code depends only on the kind (see exit_code), never on
 // the text.
 enum class ErrorCode {
   failed,       // an edge or a variant failed: exit 1
@@ -21,7 +21,7 @@ enum class ErrorCode {
   interrupted,  // the user asked us to stop: exit 130
 };
 
-// Returns the process exit code for a class of failure.
+// Returns the process exit code for a kind of failure.
 constexpr int exit_code(ErrorCode code) {
   switch (code) {
     case ErrorCode::failed: return 1;
@@ -37,7 +37,7 @@ constexpr int exit_code(ErrorCode code) {
 struct Error {
   ErrorCode code = ErrorCode::internal;
   std::string message;  // "<where>: <what>: <why>", lower case, no final period
-  // Further lines to print as they are (a source excerpt, captured output), or empty.
+  // Further lines to print unchanged (a source excerpt, captured output), or empty.
   std::string detail = {};
   std::string hint = {};    // one line on what to do about it, or empty
   bool is_located = false;  // the message begins with a file and a line, shown in `detail`
@@ -72,7 +72,8 @@ inline Error interrupted_error(std::string message, std::string hint = {}) {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  // Implicit on purpose: functions return either kind directly.
+  // The constructors are implicit on purpose, so that functions return a value or an error
+  // directly.
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
 

@@ -1,4 +1,4 @@
-// SHA-256, for data that crosses a trust boundary; the only code that includes OpenSSL.
+// SHA-256, for data that crosses a trust boundary. Only this code and base64.cc include OpenSSL.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ class Sha256 {
   Sha256& operator=(const Sha256&) = delete;
 
   void add(std::string_view bytes);
-  // Returns 64 lower-case hex digits. REQUIRES: called once, last.
+  // Returns 64 lower-case hex digits. REQUIRES: called once, after all calls of add().
   std::string hex();
 
  private:

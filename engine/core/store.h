@@ -1,5 +1,5 @@
 // The port to the store that machines share: files by their SHA-256, and small records under names
-// of our own. Implemented by cache/ and by the fakes of tests/.
+// of our own. cache/ and the fakes of tests/ implement the port.
 #pragma once
 
 #include <cstdint>
@@ -36,14 +36,15 @@ struct StoreEntry {
 class Store {
  public:
   virtual ~Store() = default;
-  // Makes sure that the store has the bytes of these files; only missing ones are sent. Returns the
-  // stored files, in the order of `paths`. `external`: the store cannot be reached.
+  // Makes sure that the store has the bytes of these files. Sends only files that the store lacks.
+  // Returns the stored files, in the order of `paths`. `external`: the store cannot be reached.
   virtual Result<std::vector<StoredFile>> put(std::span<const std::string> paths) = 0;
   // Fetches files. `failed`: a file is not there any more, or its bytes have another SHA-256.
   virtual Status fetch(std::span<const WantedFile> files) = 0;
-  // Stores a record. `name` is a SHA-256 that is no file's.
+  // Stores a record. `name` is a SHA-256 that no file has.
   virtual Status put_entry(const std::string& name, const StoreEntry& record) = 0;
-  // Returns the records of these names. Nullopt: no record, or something else under that name.
+  // Returns the records of these names. Nullopt: the name has no record, or something else is
+  // stored under it.
   virtual Result<std::vector<std::optional<StoreEntry>>> records(
       std::span<const std::string> names) = 0;
 };

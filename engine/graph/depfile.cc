@@ -11,8 +11,8 @@ namespace evolve {
 namespace {
 
 // The words of a depfile, by Ninja's rules (its depfile_parser.in.cc). "\#", "\:" and "$$" are
-// escapes. A single backslash before a newline is a blank, together with the newline. An odd number
-// of backslashes before a space escape the space and each other. Characters that Ninja does not
+// escapes. A single backslash and the newline after it are together a blank. An odd number of
+// backslashes before a space escape the space and each other. Characters that Ninja does not
 // accept, such as ";", are part of a word here, because a path may contain any character. "$^" is a
 // newline in a path, as in a manifest; compilers never write a single "$".
 class Words {
@@ -53,7 +53,7 @@ class Words {
   [[nodiscard]] bool at_continuation() const {
     return peek() == '\\' && (peek(1) == '\n' || (peek(1) == '\r' && peek(2) == '\n'));
   }
-  // Takes a character, or backslashes and what they escape. False at the word's end.
+  // Takes a character, or backslashes and the character that they escape. False at the word's end.
   bool take_piece(std::string& word) {
     if (is_end(0) || at_continuation()) return false;
     if (peek() == '$' && (peek(1) == '$' || peek(1) == '^')) {

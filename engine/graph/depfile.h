@@ -9,9 +9,9 @@
 
 namespace evolve {
 
-// All rules of a depfile together: canonical paths, in order, each once. A rule without inputs
-// whose output is already an input is not counted as an output: compilers write such rules for
-// headers that may be gone.
+// All rules of a depfile together: canonical paths, in order, each once. If a rule has no inputs
+// and its output is already an input, the rule is ignored. Compilers write these rules for headers
+// that may be gone.
 struct Depfile {
   std::vector<std::string> outputs;
   std::vector<std::string> inputs;
@@ -28,11 +28,11 @@ std::string depfile_text(const std::string& output, const std::vector<std::strin
 // The headers that MSVC's /showIncludes lists in a command's output, and the rest of that output.
 struct ShownIncludes {
   std::vector<std::string> inputs;  // canonical, sorted, each once; system headers left out
-  std::string output;               // the rest of what was printed
+  std::string output;               // the rest of the command's output
 };
 
-// Separates the two. `prefix` begins each line that names a header; empty: the prefix of the
-// English compiler.
+// Separates the listed headers from the rest of a command's output. `prefix` begins each line that
+// names a header; empty: the prefix of the English compiler.
 ShownIncludes parse_show_includes(std::string_view output, std::string_view prefix);
 
 }  // namespace evolve

@@ -109,7 +109,7 @@ class DyndepParser {
     }
   }
 
-  // build OUT | implicit outs: dyndep | implicit ins
+  // Parses "build OUT | implicit outs: dyndep | implicit ins".
   Status parse_edge(Discoveries& found) {
     std::string path, more;
     TRY(parse_path(path));
@@ -134,8 +134,8 @@ class DyndepParser {
     if (lexer_.take(Token::pipe2)) return lexer_.error("order-only inputs not supported");
     TRY(expect(Token::newline));
     if (!lexer_.take(Token::indent)) return {};
-    // The value of restat does not matter: whether a command left its outputs unchanged is seen
-    // from their bytes.
+    // The value of restat does not matter, because the bytes of the outputs show whether a command
+    // left them unchanged.
     std::string_view name;
     TRY(parse_assignment(name, more));
     return name == "restat" ? Status{} : lexer_.error("binding is not 'restat'");

@@ -1,4 +1,4 @@
-// Dyndep files: inputs and outputs that a command finds out for edges before they run.
+// Dyndep files: inputs and outputs of edges that a command finds out before the edges run.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 namespace evolve {
 
 // Reads the text of a dyndep file and adds its inputs and outputs to all edges that bind that file.
-// Returns the added outputs. Some of them may already be inputs of other edges, which do not know
-// yet that an edge makes them. Bad input: the text is wrong ("path:line: what", with a caret), the
-// file does not mention an edge that binds it, it mentions an edge that does not bind it, or two
+// Returns the added outputs. Some of them may already be inputs of other edges, which so far do not
+// wait for an edge that makes them. Bad input: the text is wrong ("path:line: what", with a caret),
+// the file does not mention an edge that binds the file, or mentions an edge that does not, or two
 // edges make one file.
 Result<std::vector<NodeId>> load_dyndep(Graph& graph, NodeId file, std::string text);
 

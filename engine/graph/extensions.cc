@@ -25,7 +25,8 @@ std::string_view trimmed(std::string_view text) {
 
 // Takes a number that is not negative off the front of `text`.
 std::optional<double> take_number(std::string_view& text) {
-  // Only these characters: strtod also reads signs, "inf", "nan" and hexadecimal digits.
+  // Only these characters count, because strtod also reads signs, "inf", "nan" and hexadecimal
+  // digits.
   const size_t size = std::min(text.find_first_not_of("0123456789."), text.size());
   const std::string digits(text.substr(0, size));
   char* end = nullptr;

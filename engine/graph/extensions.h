@@ -1,6 +1,6 @@
 // Extensions to Ninja: an edge's own variables that stock ninja ignores. A variable of the file
-// with such a name has no effect, because manifests that know nothing of evolve have variables,
-// too. engine/README.md lists them all.
+// with the same name has no effect, because a manifest that was not written for evolve may use that
+// name, too. engine/README.md lists them all.
 #pragma once
 
 #include <functional>
@@ -15,8 +15,8 @@
 
 namespace evolve {
 
-// Amounts by the resource's name: "memory" in bytes; any other name is a kind of device, counted in
-// pieces.
+// Amounts by the resource's name: "memory" in bytes; any other name is a kind of device, and the
+// amount is a number of devices.
 using Resources = std::map<std::string, double>;
 
 struct Extensions {
@@ -32,12 +32,12 @@ struct Extensions {
   bool operator==(const Extensions&) const = default;
 };
 
-// Returns the name of the resource of which an edge in a node pool needs one. The pool exists if
-// the capacity has an amount for that name.
+// Returns the name of a resource: the places in a node pool. An edge in the pool needs one place.
+// The pool exists if the capacity has an amount for that name.
 std::string place_in(const std::string& node_pool);
 
 struct Placement {
-  bool is_elsewhere = false;  // in its node pool, which exists
+  bool is_elsewhere = false;  // the edge runs in its node pool, which exists
   Resources needs;            // one place in the pool, or the edge's needs on this machine
 };
 Placement placement_of(const Extensions& extensions, const Resources& capacity);
@@ -47,7 +47,7 @@ Placement placement_of(const Extensions& extensions, const Resources& capacity);
 using VariableOf = std::function<std::string(std::string_view name)>;
 
 // Reads the extensions of an edge. Bad input: a value does not have the right form, such as
-// "memory = lots: not a size, as 1.5 GiB is".
+// "memory = lots: not a size, for example 1.5 GiB".
 Result<Extensions> read_extensions(const VariableOf& variable);
 
 // Parses "1.5 GiB", "512MiB", "20 GB", "20G" or "1000" into bytes. Units without an "i" are powers

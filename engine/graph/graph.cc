@@ -113,7 +113,7 @@ class CycleFinder {
 
   enum class Mark : char { unseen, open, done };
   struct Frame {
-    NodeId node;  // through which the edge was reached
+    NodeId node;  // the node through which the edge was reached
     EdgeId edge;
     size_t next;
   };
@@ -130,8 +130,8 @@ class CycleFinder {
     return std::nullopt;
   }
 
-  // Starts at the output that closes the circle, not at the output that first led to the edge.
-  // Where one edge makes a and b: "a -> c -> a", not "b -> c -> a".
+  // Returns the text of a cycle, such as "a -> c -> a". The text starts at the output that closes
+  // the circle. The output that first led to the edge may be another output of the same edge.
   std::string describe(NodeId again, EdgeId edge) const {
     auto from = std::find_if(stack_.begin(), stack_.end(),
                              [&](const Frame& frame) { return frame.edge == edge; });

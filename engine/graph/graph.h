@@ -1,9 +1,9 @@
 // The build graph: nodes (files), edges (one step's instance each), rules, pools, and Ninja's rules
-// for evaluating variables. manifest.cc fills it. It knows nothing of time, keys or processes.
+// for evaluating variables. manifest.cc fills it. The graph does not use times, keys or processes.
 //
-// It is built for manifests of a million edges: ids are dense, and arrays and text lie in an arena.
-// Literal text of a manifest is not copied but viewed in the manifest's text, which the graph
-// keeps.
+// The graph is designed for manifests of a million edges: ids are dense, and arrays and text are in
+// an arena. Literal text of a manifest is not copied. It is a view into the manifest's text, which
+// the graph keeps.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +60,7 @@ struct Rule {
   [[nodiscard]] const Binding* find(std::string_view binding) const;
 };
 
-// The variables and rules of a file. A subninja's scope lies below its parent's.
+// The variables and rules of a file. The scope of a subninja is below the scope of its parent.
 class Scope {
  public:
   explicit Scope(const Scope* parent = nullptr) : parent_(parent) {}
@@ -127,7 +127,7 @@ class Graph {
   Graph& operator=(const Graph&) = delete;
 
   // Returns the node of a path, which is first made canonical. A new path gets a new node.
-  // `is_kept`: the text lies in the graph's own memory and need not be copied.
+  // `is_kept`: the text is in the graph's own memory and need not be copied.
   NodeId node(std::string_view path, bool is_kept = false);
   [[nodiscard]] std::optional<NodeId> find_node(std::string_view path) const;
   [[nodiscard]] const Node& node(NodeId id) const { return nodes_[index(id)]; }
@@ -147,12 +147,12 @@ class Graph {
   }
   [[nodiscard]] bool has_users(NodeId id) const { return users_[index(id)].first >= 0; }
 
-  // Adds an edge, whose arrays must lie in the arena. Bad input: two edges make one file.
+  // Adds an edge, whose arrays must be in the arena. Bad input: two edges make one file.
   Status add_edge(const Edge& edge);
   // Adds implicit outputs and inputs that were found out late. Bad input: two edges make one file.
   Status extend_edge(EdgeId id, std::span<const NodeId> outputs, std::span<const NodeId> inputs);
-  // Whether an edge binds the file as its dyndep file, and (is_dyndep_loaded) whether the file was
-  // read into the graph.
+  // is_dyndep(): whether an edge binds the file as its dyndep file. is_dyndep_loaded(): whether the
+  // file was read into the graph.
   [[nodiscard]] bool is_dyndep(NodeId file) const { return dyndeps_.contains(file); }
   void set_dyndep_loaded(NodeId file) { loaded_dyndeps_.insert(file); }
   [[nodiscard]] bool is_dyndep_loaded(NodeId file) const { return loaded_dyndeps_.contains(file); }
@@ -162,8 +162,8 @@ class Graph {
     dyndeps_.insert(file);
   }
   void add_default(NodeId node) { defaults_.push_back(node); }
-  // Returns the pool of that name, or null. "" is the pool without a limit, "console" the
-  // terminal's.
+  // Returns the pool of that name, or null. "" is the pool without a limit, and "console" is the
+  // pool of the terminal.
   [[nodiscard]] const Pool* find_pool(std::string_view name) const;
   void add_pool(const Pool& pool) { pools_.emplace(pool.name, pool); }
   Scope* new_scope(const Scope* parent) { return &scopes_.emplace_back(parent); }
@@ -174,8 +174,8 @@ class Graph {
   // Keeps a manifest's text. A NUL follows the last byte of the view.
   std::string_view keep_text(std::string text) { return texts_.emplace_back(std::move(text)); }
 
-  // The maximum length of one value in bytes, with its variables replaced. Without this limit a few
-  // lines that double each other would take all memory.
+  // The maximum length of one value in bytes, with its variables replaced. Without this limit, a
+  // few lines that each double the value before would use all memory.
   static constexpr size_t kMostText = size_t{1} << 26;
   [[nodiscard]] size_t most_text() const { return most_text_; }
   void set_most_text(size_t bytes) { most_text_ = bytes; }
@@ -189,8 +189,8 @@ class Graph {
   // Returns an edge's own variable, which neither its rule nor its file can set; empty: the edge
   // has no variable of that name.
   [[nodiscard]] std::string extension(EdgeId id, std::string_view name) const;
-  // Returns what the edge's own variables ask of evolve. The parser reads them when it adds the
-  // edge.
+  // Returns the extensions that the edge's own variables set. The parser reads them when it adds
+  // the edge.
   [[nodiscard]] const Extensions& extensions(EdgeId id) const;
   void set_extensions(EdgeId id, Extensions extensions);
   // Returns bad input if a binding's value was cut off.
@@ -199,7 +199,7 @@ class Graph {
   // nullopt: no circle.
   [[nodiscard]] std::optional<std::string> find_variable_cycle(EdgeId id) const;
 
-  // Returns the targets when none is named: the default nodes, or else all outputs that no edge
+  // Returns the targets if the user names none: the default nodes, or else all outputs that no edge
   // uses. Bad input: each output has a user.
   [[nodiscard]] Result<std::vector<NodeId>> default_targets() const;
   // Returns the outputs that no edge uses. Bad input as above.

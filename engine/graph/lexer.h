@@ -29,7 +29,7 @@ enum class Token {
   subninja,
 };
 
-// "'build'", "newline" … as they stand in error messages.
+// Returns a token's name in error messages: "'build'", "newline" …
 const char* token_name(Token token);
 
 // Reads one text from its start. Everything that it returns is a view into that text.

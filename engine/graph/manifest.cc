@@ -226,7 +226,7 @@ class ManifestParser {
       TRY_ASSIGN(auto text, evaluate_here(0));
       const char* text_end = text.data() + text.size();
       auto [end, error] = std::from_chars(text.data(), text_end, depth);
-      // As with C's atol(), a text that is not a number is 0, which is no limit.
+      // As with C's atol(), a text that is not a number is 0, which means no limit.
       if (error == std::errc::invalid_argument) depth = 0;
       if (error == std::errc::result_out_of_range || depth < 0) {
         return lexer_.error("invalid pool depth");
@@ -318,7 +318,7 @@ class ManifestParser {
     uint32_t outputs = 0, inputs = 0, validations = 0;  // the implicit ones included
   };
 
-  // outs | implicit outs : rule ins | implicit || order-only |@ validations
+  // Parses "outs | implicit outs : rule ins | implicit || order-only |@ validations".
   Status parse_edge_line(Edge& edge, EdgeLine& line) {
     TRY(parse_paths());
     TRY(parse_paths_after(Token::pipe, edge.implicit_outputs));
@@ -425,7 +425,7 @@ class ManifestParser {
                     graph_.path(output)));
   }
 
-  // Adds to the graph what an edge's bindings say: its extensions, its pool and its dyndep file.
+  // Adds to the graph an edge's extensions, pool and dyndep file, as its bindings define them.
   Status check_bindings(EdgeId id) {
     const Edge& edge = graph_.edge(id);
     if (auto cycle = graph_.find_variable_cycle(id)) {
@@ -457,7 +457,8 @@ class ManifestParser {
     return {};
   }
 
-  // An edge's bindings fall back to the file's variables, so these must be unset, too.
+  // Whether the file sets neither `pool` nor `dyndep`. An edge's bindings fall back to the file's
+  // variables.
   [[nodiscard]] bool scope_has_none_of_both() const {
     return scope_->get("pool").empty() && scope_->get("dyndep").empty();
   }

@@ -1,5 +1,5 @@
 // The reader of Ninja manifests: text to Graph. The language is Ninja 1.14, as in its manual.
-// Evolve's additions stand in edge variables, which stock ninja accepts and ignores.
+// Evolve's additions are variables of edges, which stock ninja accepts and ignores.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace evolve {
 
-// The version of Ninja whose language this is. It is compared with a manifest's
+// The version of Ninja whose language this reader accepts. It is compared with a manifest's
 // ninja_required_version.
 constexpr const char* kNinjaVersion = "1.14.0";
 
@@ -19,7 +19,7 @@ using LoadText = std::function<Result<std::string>(const std::string& path)>;
 
 struct ManifestOptions {
   // True: a phony edge that names its output among its inputs is an error when the graph is walked.
-  // False: the input is dropped with a warning, because old CMakes write such edges.
+  // False: the input is dropped with a warning, because old versions of CMake write such edges.
   bool is_phony_cycle_error = false;
   std::function<void(const std::string& message)> warn = [](const std::string&) {};
 };

@@ -44,8 +44,8 @@ std::vector<ModuleChange> kernels(const Facts& before, const Facts& after) {
   return out;
 }
 
-// Returns how alike the work of two sections is, from 0 to 1: the sum, over the opcodes, of the
-// share that both have. A loop that does more of the same keeps its shares.
+// Returns how alike the work of two sections is, from 0 to 1. Each opcode adds the smaller of its
+// shares in the two sections. A loop that does more of the same keeps its shares.
 double likeness(const SectionWork& a, const SectionWork& b) {
   auto sum_of = [](const std::map<std::string, uint64_t>& opcodes) {
     double sum = 0;
@@ -64,20 +64,21 @@ double likeness(const SectionWork& a, const SectionWork& b) {
   return common;
 }
 
-// The pairs of sections that correspond, in the order of the text. They are the pairs that are most
-// alike in sum. A section without a counterpart has kNoSection there.
+// Pairs of sections that correspond, in the order of the text. The sum of the likeness of all pairs
+// is the largest that is possible. A section without a counterpart has kNoSection in its pair.
 constexpr size_t kNoSection = SIZE_MAX;
 using SectionPairs = std::vector<std::pair<size_t, size_t>>;
 
 SectionPairs align(const std::vector<SectionFacts>& before,
                    const std::vector<SectionFacts>& after) {
   constexpr double kLeastLikeness = 0.3;
-  // A kernel's facts have at most a hundred sections: each takes a hundredth of its time or more.
+  // A kernel's facts have at most a hundred sections, because each section takes a hundredth of the
+  // kernel's time or more.
   constexpr size_t kMostSections = 1000;
   if (std::max(before.size(), after.size()) > kMostSections) return {};
   const size_t rows = before.size();
   const size_t columns = after.size();
-  // best[i][j]: the likeness, summed, of the best pairs among the first i and the first j sections.
+  // best[i][j]: the summed likeness of the best pairs among the first i and the first j sections.
   std::vector<std::vector<double>> best(rows + 1, std::vector<double>(columns + 1, 0));
   std::vector<std::vector<double>> like = best;
   for (size_t i = 1; i <= rows; ++i) {
@@ -122,7 +123,7 @@ void add_sections(const KernelFacts& before, const KernelFacts& after,
   out.push_back({after.name, elsewhere, {}, {}});
 }
 
-// Compares by section the modules that each program has once.
+// Compares the modules that each program has once, section by section.
 std::vector<SectionChange> sections(const Facts& before, const Facts& after) {
   struct Modules {
     std::vector<const KernelFacts*> before, after;

@@ -1,4 +1,4 @@
-// The comparison of two programs' facts: what changed from one to the other.
+// The comparison of two programs' facts: the changes from the first to the second.
 #pragma once
 
 #include <array>
@@ -10,7 +10,8 @@
 
 namespace evolve::ir {
 
-// Differences below this share of the time are ties: the model does not order what lies closer.
+// Differences below this share of the time are ties, because the model cannot order times that are
+// closer.
 constexpr double kTie = 0.03;
 
 // Seconds of the first program and of the second.
@@ -31,8 +32,9 @@ struct ModuleChange {
   Change seconds;
 };
 
-// Sections that correspond. Nullopt: there is no such section. If there are neither, these are all
-// other sections of the module, or, for the module "", all other modules.
+// A section of the first program and the corresponding section of the second. Nullopt: the program
+// has no corresponding section. If both are nullopt, the entry has all other sections of the
+// module, or, for the module "", all other modules.
 struct SectionChange {
   std::string module;
   Change seconds;
@@ -55,10 +57,10 @@ struct FactsComparison {
   std::vector<CauseChange> by_cause;
   std::vector<ModuleChange> kernels;
   std::vector<SectionChange> sections;  // of modules that each program has once
-  std::vector<CountChange> counts;      // what else changed
+  std::vector<CountChange> counts;      // the other changes
 };
 
-// Compares two programs. What only one of them tells is left out.
+// Compares two programs. A count that only one of them has is left out.
 FactsComparison compare_facts(const Facts& before, const Facts& after);
 
 }  // namespace evolve::ir

@@ -25,7 +25,7 @@ struct OpcodeCount {
   bool is_unknown = false;
 };
 
-// Totals of what was executed, in one run of a kernel or in all kernels of a program.
+// Totals of the executed work, in one run of a kernel or in all kernels of a program.
 struct Tally {
   double cycles = 0, stall_cycles = 0, load_bytes = 0, store_bytes = 0;
   uint64_t bundles = 0, empty_bundles = 0, loads = 0, stores = 0, matmuls = 0, steps = 0,
@@ -65,8 +65,9 @@ struct Tally {
   }
 };
 
-// Returns what the largest kernel has in VMEM, and where each kernel's blocks lie. The sizes have
-// no value if the report is missing or cannot be read; then `unread` gets the reason.
+// Returns the largest kernel's use of VMEM, and the windows of each kernel's operands. The sizes
+// have no value if the report is missing or cannot be read. If the report cannot be read, `unread`
+// gets the reason.
 VmemFacts vmem_facts(const Dumps& dumps, const Device& device, std::vector<std::string>& unread) {
   VmemFacts out;
   out.capacity_bytes = device.vmem_bytes;
@@ -101,7 +102,7 @@ VmemFacts vmem_facts(const Dumps& dumps, const Device& device, std::vector<std::
   return out;
 }
 
-// A cause, or several causes that are one for authors of kernels.
+// A cause, or several causes that authors of kernels treat as one.
 struct Bottleneck {
   const char* name;
   const char* words;
@@ -123,9 +124,10 @@ std::vector<Bottleneck> bottlenecks_of(const Tally& tally) {
   return out;
 }
 
-// Adds the cause that takes most of the time, and the size of the prize: how much shorter the
+// Adds the cause that takes most of the time, and the prize. The prize says how much shorter the
 // time would be without the largest cause other than busy matrix units. "hbm" means that the kernel
-// waits for DMAs while bytes move nearly always: then it has to move less, not to start earlier.
+// waits for DMAs while bytes move nearly always. Such a kernel has to move less, because an earlier
+// start of its DMAs would not help.
 void add_bottleneck(const Tally& tally, const Device& device, ExecutionFacts& facts) {
   constexpr double kNearlyAlways = 0.85;
   std::vector<Bottleneck> all = bottlenecks_of(tally);
@@ -257,7 +259,7 @@ std::vector<SectionFacts> section_facts(const KernelRun& kernel, const Device& d
   return out;
 }
 
-// Returns what was moved of each of a kernel's operands.
+// Returns the DMA traffic of each operand of a kernel.
 std::vector<OperandTraffic> traffic_of(const KernelRun& kernel, const Device& device) {
   std::vector<OperandTraffic> out;
   for (const auto& [number, traffic] : kernel.simulation.traffic) {
@@ -299,7 +301,7 @@ WorkFacts work_facts(const Work& work) {
           .guard = work.guard};
 }
 
-// Fills in the modelled time, and what it depends on in the data.
+// Fills in the modelled time, and the list of everything that depends on data.
 void add_time(const ProgramRun& run, const Device& device, Facts& facts) {
   double added_up = 0;
   double least = facts.seconds;

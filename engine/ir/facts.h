@@ -1,5 +1,6 @@
-// Facts: what analyze says of a compiled program. facts_json.h reads and writes facts.json, whose
-// schema is in engine/ir/README.md. Seconds, cycles and bytes are of all runs that are counted.
+// The facts that the step analyze writes about a compiled program. facts_json.h reads and writes
+// facts.json, whose schema is in engine/ir/README.md. Seconds, cycles and bytes are totals: of one
+// run in the facts of a kernel, and of all runs in the facts of a program.
 #pragma once
 
 #include <array>
@@ -20,7 +21,8 @@ struct SpecCost {
   double bytes = 0;  // the least that must cross HBM
 };
 
-// The model's name and version, as facts and times have it. A change of either is another model.
+// The model's name and version, as recorded in facts and times. If either changes, it is a
+// different model.
 constexpr const char* kModel = "schedule-simulator-5";
 
 // The time that a cause takes. Facts have all causes, in the order of Cause.
@@ -31,8 +33,8 @@ struct CauseTime {
   double share = 0;
 };
 
-// The largest cause other than busy matrix units, and how much shorter the time would be without
-// it.
+// The largest cause other than busy matrix units. `share` is the share of the time that would be
+// saved without this cause.
 struct Prize {
   std::string what;
   double share = 0;
@@ -49,13 +51,13 @@ struct MatmulCount {
   uint64_t busy_cycles = 0;  // of a matrix unit
 };
 
-// Vector registers that were put into memory and taken back.
+// Executed spills and fills of vector registers.
 struct SpillCounts {
   uint64_t stores_executed = 0;
   uint64_t loads_executed = 0;
 };
 
-// What moved between HBM and VMEM.
+// The DMA traffic between HBM and VMEM.
 struct DmaTotals {
   double load_bytes = 0;
   double store_bytes = 0;
@@ -64,7 +66,7 @@ struct DmaTotals {
   std::optional<double> minimum_bytes;  // by the spec; nullopt: these are the totals of a kernel
 };
 
-// What was executed, and the time that it took: in one run of a kernel, or in the whole program.
+// The executed work and its time, in one run of a kernel or in the whole program.
 struct ExecutionFacts {
   double cycles = 0;
   double seconds = 0;
@@ -85,9 +87,9 @@ struct ExecutionFacts {
   DmaTotals dma;
 };
 
-// What one run of a kernel moves of an operand.
+// The DMA traffic of an operand in one run of a kernel.
 struct OperandTraffic {
-  std::optional<uint32_t> operand;  // nullopt: it belongs to no operand, or moves within the chip
+  std::optional<uint32_t> operand;  // nullopt: of no operand, or within the chip
   std::string kind;                 // "input", "output"; empty: no operand
   std::string shape;                // "bf16[4096,4096]"; empty: no operand
   std::optional<uint64_t> bytes;    // the operand's size without padding; nullopt: not known
@@ -98,20 +100,20 @@ struct OperandTraffic {
   double wait_seconds = 0;  // of the waits that these transfers ended
 };
 
-// Where a section is in the text, and what it does.
+// The place of a section in the text, and its work.
 struct SectionWork {
   uint64_t bundle = 0;  // the first
   uint64_t bundles = 0;
   uint32_t line = 0;  // of the dump
   uint64_t times = 0;
   std::map<std::string, double> by_cause;   // seconds, by cause; "wait": for DMAs
-  std::map<std::string, uint64_t> opcodes;  // what it executes most
+  std::map<std::string, uint64_t> opcodes;  // the most executed ones
   std::vector<std::string> source;          // "kernel.py:39"
 };
 
 // A piece of the text that control flow runs as one.
 struct SectionFacts : SectionWork {
-  double seconds = 0;  // of all its times
+  double seconds = 0;  // of all executions
 };
 
 // The time that comes from a line of the source.
@@ -127,9 +129,9 @@ struct AllocationFacts {
   uint64_t bytes = 0;
   std::optional<uint64_t> offset;
   std::string shape;
-  std::string tag;  // what it is for
+  std::string tag;  // the purpose of the allocation
   bool is_spill = false;
-  bool is_fixed = false;                        // a name for a given address: it takes no room
+  bool is_fixed = false;                        // a name for a given address; takes no room
   std::optional<std::array<uint64_t, 2>> live;  // the first and the last bundle
   uint32_t line = 0;                            // of the LLO pass
 };
@@ -137,7 +139,7 @@ struct AllocationFacts {
 struct MemoryUse {
   uint64_t bytes = 0;
   uint64_t peak_live_bytes = 0;
-  uint64_t spilled_bytes = 0;  // the part of the peak
+  uint64_t spilled_bytes = 0;  // the part of the peak in spill slots
 };
 
 // Instructions of the last LLO pass, by opcode.
@@ -148,7 +150,7 @@ struct StaticCounts {
   std::map<std::string, uint64_t> fills;
 };
 
-// How much of what a text has room for it uses.
+// The use of a unit or a counter by a text, and the most that the text has room for.
 struct StaticUse {
   uint64_t used = 0;
   uint64_t available = 0;
@@ -160,14 +162,14 @@ struct FactSource {
   std::optional<uint64_t> line;
 };
 
-// A module: its facts are of one run.
+// The facts of one kernel (a module). All except `times` are for a single run.
 struct KernelFacts : ExecutionFacts {
   std::string name;
   uint64_t times = 0;  // runs
   std::vector<OperandTraffic> traffic;
   std::vector<SectionFacts> sections;
   std::vector<LineTime> by_line;
-  // What other dumps than the schedule say (static_facts.h). Nullopt: the dump is not there.
+  // The facts of dumps other than the schedule (static_facts.h). Nullopt: the dump is missing.
   std::optional<std::vector<AllocationFacts>> allocations;
   std::optional<std::map<std::string, MemoryUse>> memory;  // by space
   std::optional<StaticCounts> static_counts;
@@ -194,7 +196,7 @@ struct DataBranch {
   std::string what;
 };
 
-// Where the blocks of an operand lie.
+// The windows of an operand: the buffers in VMEM for its blocks.
 struct WindowFacts {
   std::string module;
   std::string operand;  // "input 0"
@@ -204,7 +206,7 @@ struct WindowFacts {
   uint64_t buffers = 0;
 };
 
-// Of the largest kernel. Nullopt: there is no VMEM report that can be read.
+// The use of VMEM by the largest kernel. Nullopt: no VMEM report can be read.
 struct VmemFacts {
   std::optional<uint64_t> allocated_bytes;
   std::optional<uint64_t> spilled_bytes;
@@ -284,10 +286,10 @@ struct WorkFacts {
   double uncertain_flops = 0;
   double bytes = 0;
   double store_bytes = 0;
-  std::string guard;  // empty: all is certain
+  std::string guard;  // empty: all FLOPs are certain
 };
 
-// The work that its case needs.
+// The work that the program's case needs.
 struct NeededFacts {
   double flops = 0;
   double bytes = 0;
@@ -298,7 +300,7 @@ struct NeededFacts {
 };
 
 struct Facts : ExecutionFacts {
-  std::optional<Flaw> flaw;  // why the program cannot have done its work; nullopt: it may have
+  std::optional<Flaw> flaw;  // why the program did too little; nullopt: it may have done enough
   std::string target;
   std::string model;
   ModelledTime modelled;
@@ -312,7 +314,7 @@ struct Facts : ExecutionFacts {
   Signals signals;
   FlopTotals flops;
   WorkFacts work;
-  std::optional<NeededFacts> needed;  // nullopt: not judged against a case
+  std::optional<NeededFacts> needed;  // nullopt: the program is not judged by a case
 };
 
 // Returns the facts of a program that was simulated. Bad input: one of its dumps is damaged.

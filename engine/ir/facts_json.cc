@@ -7,7 +7,7 @@
 #include "engine/core/json_fields.h"
 #include "engine/ir/model/lost_time.h"
 
-// Each list has the keys of one object of the file.
+// Each list_fields() has the keys of one object of the file.
 namespace evolve::ir {
 
 template <class Fields, Is<CauseTime> T>
@@ -97,7 +97,7 @@ void list_fields(Fields& fields, T& one) {
   fields("source", one.source);
 }
 
-// Returns a struct as the one that it extends.
+// Returns a struct as the base struct that it extends.
 template <class Base, class T>
 auto& as(T& one) {
   return static_cast<std::conditional_t<std::is_const_v<T>, const Base&, Base&>>(one);
@@ -313,7 +313,7 @@ void list_fields(Fields& fields, T& one) {
   fields("reason", one.reason);
 }
 
-// The keys of the flaw are among those of the facts, next to "verdict".
+// The keys of the flaw are among the keys of the facts, next to "verdict".
 template <class Fields, Is<Facts> T>
 void list_fields(Fields& fields, T& one) {
   list_fields(fields, as<ExecutionFacts>(one));
@@ -345,7 +345,7 @@ void check_causes(const JsonReader& record, const std::vector<CauseTime>& causes
   if (!is_right) record.note("its causes are not those that the model knows");
 }
 
-// What changed in a list: the seconds before and after.
+// Returns the JSON of a change: the seconds before and after, and the difference.
 json change_json(const Change& change) {
   return {{"seconds", {change.before, change.after}}, {"difference", change.difference()}};
 }

@@ -13,7 +13,7 @@ nlohmann::json to_json(const Facts& facts);
 nlohmann::json to_json(const WorkFacts& work);
 nlohmann::json to_json(const NeededFacts& needed);
 
-// Reads facts. Bad input: they are of another form; the error names the place.
+// Reads facts. Bad input: the record has another form; the error names the place.
 Result<Facts> facts_from_json(const nlohmann::json& record);
 
 // Writes a comparison of two programs:
@@ -24,11 +24,11 @@ Result<Facts> facts_from_json(const nlohmann::json& record);
 //                the whole; the largest change comes first
 //   kernels      a list like by_cause, by the kernel's name without its number: name, seconds,
 //                difference
-//   counts       a list of what else changed: what, unit, values [before, after]
+//   counts       a list of other changes: what, unit, values [before, after]
 //   sections     a list: module, seconds, difference, sections [before, after] as in facts; null:
-//                there is no such section. It has the modules that each program has once. An entry
-//                with both null holds all other sections of the module, or, for the module "", all
-//                other modules
+//                there is no such section. The list has the modules that each program has once. If
+//                both sections are null, the entry holds all other sections of the module, or, for
+//                the module "", all other modules
 nlohmann::json to_json(const FactsComparison& comparison);
 
 }  // namespace evolve::ir

@@ -11,7 +11,7 @@ namespace evolve::ir {
 
 namespace {
 
-// Counts over all modules, each as often as it ran.
+// Counts over all modules. Each module counts as often as it ran.
 struct Counts {
   std::array<uint64_t, 4> matmuls{};  // by matrix unit
   double matmul_flops = 0;
@@ -61,7 +61,7 @@ bool is_double_buffered(const Facts& facts) {
                      [](const WindowFacts& window) { return window.buffers > 1; });
 }
 
-// Returns the instructions issued, in percent of those that there was room for.
+// Returns the instructions that a unit issued, in percent of the unit's issue slots.
 double utilisation(const Facts& facts, Unit unit, const Device& device) {
   return 100 * facts.utilisation.at(unit_name(unit)) / device.slots[static_cast<size_t>(unit)];
 }

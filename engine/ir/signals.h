@@ -1,6 +1,6 @@
 // The signals that Glaucis reports to its language model about a kernel, under its names. Glaucis
-// counts them in text that is not yet scheduled; here they count what was executed. They are for
-// people who come from Glaucis with rules that read these signals.
+// counts them in text that is not yet scheduled; here the signals count what was executed. They
+// serve people who have rules for Glaucis that read these signals.
 #pragma once
 
 #include "engine/ir/facts.h"

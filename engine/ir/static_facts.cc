@@ -58,9 +58,9 @@ std::map<std::string, uint64_t> counts_of(const LloPass& pass,
   return counts;
 }
 
-// Adds what an LLO pass says, with live ranges from the module's schedule. The fingerprint, if it
-// is known, says how many instructions and allocations the pass has. Bad input: the pass has
-// others.
+// Adds the facts of an LLO pass, with live ranges from the module's schedule. A known fingerprint
+// gives the numbers of instructions and allocations in the pass. Bad input: the pass has other
+// numbers.
 Status add_llo(KernelFacts& facts, const Fingerprint* fingerprint, const Dumps& dumps) {
   std::string name = facts.name + "/" + std::string(kLloPass);
   const std::string* text = find_dump(dumps, name);

@@ -1,6 +1,6 @@
-// Static facts of a kernel, from libtpu's dumps other than its schedule: what it has in each memory
-// and for how long, how its text uses the units, its fingerprint. Each dump is optional; without it
-// what comes from it is missing.
+// Static facts of a kernel, from libtpu's dumps other than its schedule: its allocations in each
+// memory with their live ranges, the use of the units by its text, and its fingerprint. Each dump
+// is optional. Without a dump, the facts from it are missing.
 #pragma once
 
 #include <map>
@@ -19,8 +19,8 @@ class StaticFacts {
   // missing, here and in add_to, and `unread` gets the reason: "<name>:<line>: …".
   StaticFacts(const Dumps& dumps, std::vector<std::string>& unread);
 
-  // Adds what is known of a module, by its name, to its facts. `dumps` are the dumps that the
-  // constructor read.
+  // Adds the static facts of a module to its other facts, which have the module's name. `dumps` are
+  // the dumps that the constructor read.
   void add_to(KernelFacts& facts, const Dumps& dumps, std::vector<std::string>& unread) const;
 
  private:

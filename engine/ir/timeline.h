@@ -7,7 +7,8 @@
 
 namespace evolve::ir {
 
-// Returns the trace, in microseconds. Every name in it says that it is modelled.
+// Returns the trace, in microseconds. The names of the process and of its threads say that the
+// times are modelled.
 nlohmann::json write_timeline(const ProgramRun& run, const Device& device);
 
 }  // namespace evolve::ir

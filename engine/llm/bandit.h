@@ -1,5 +1,5 @@
-// The bandit: chooses which model a place of a round asks, and in which mode. The choices depend
-// only on the history, the random seed and the place, so no edge waits for another.
+// The bandit, which chooses the model that a place of a round asks, and the mode. The choices
+// depend only on the history, the random seed and the place, so no edge waits for another edge.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,10 @@
 namespace evolve::llm {
 
 // The record of a model. The reward of a proposal is log2 of its speedup over its best parent, from
-// 0 (slower, or rejected) to 1 (twice as fast or more). A loss costs no more than the try, because
-// a search keeps its best. Each model starts with one imagined pull, at its worst cost. The pull's
-// reward is half of the model's weight, divided by the largest weight. So weights are priors.
+// 0 (slower, or rejected) to 1 (twice as fast or more). No reward is below 0, because the search
+// keeps its best variant and so a bad proposal loses only its cost. Each model starts with one
+// imagined pull, which has the model's worst cost. The reward of that pull is half of the model's
+// weight, divided by the largest weight. So the weights act as priors.
 struct Arm {
   std::string model;
   double pulls = 0;
@@ -61,8 +62,8 @@ struct Place {
 std::vector<Place> plan_round(const Config& config, const PromptHistory& history,
                               uint64_t random_seed, int round, int index);
 
-// Draws a mode by the config's weights among the possible modes; rewrite if no possible mode has a
-// weight.
+// Draws a mode by the config's weights among the possible modes. If no possible mode has a weight,
+// the mode is rewrite.
 Mode choose_mode(const Config& config, const std::vector<Mode>& possible, uint64_t random_seed,
                  int round, int index);
 

@@ -23,7 +23,7 @@ std::string dump(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// The text of a content, which is a string, or a list of parts with or without text.
+// Returns the text of a content, which is a string, or a list of parts with or without text.
 std::string content_of(const json& content) {
   if (!content.is_array()) return text_in(content);
   std::string out;
@@ -59,8 +59,8 @@ json body_of(const ChatRequest& request) {
   return out;
 }
 
-// Returns the cause of an error within an answer that began as a success: by the status in its
-// code, or by its type. Unknown errors may pass.
+// Returns the cause of an error within an answer that began as a success. The status in the error's
+// code decides, or else the error's type. An unknown error counts as passing.
 ChatCause cause_of_error(const json& error) {
   const json& code = member(error, "code");
   const std::string digits = code.is_number_integer() ? code.dump() : text_in(code);
@@ -77,7 +77,7 @@ ChatCause cause_of_error(const json& error) {
   return is_setup ? ChatCause::setup : ChatCause::passing;
 }
 
-// The message of an error object, in any of the forms in use; empty: no message.
+// Returns the message of an error object, in any of the forms in use. Empty: there is no message.
 std::string message_of(const json& body) {
   const json& error = member(body, "error");
   if (error.is_string()) return text_in(error);
@@ -303,7 +303,7 @@ void ReplyReader::take_anthropic(const json& event) {
   } else if (type == "content_block_start") {
     reply_.text += text_in(member(member(event, "content_block"), "text"));
   } else if (type == "content_block_delta") {
-    // The deltas of thinking and of tools have no "text".
+    // The deltas of thinking and of tools do not have a "text".
     reply_.text += text_in(member(member(event, "delta"), "text"));
   } else if (type == "message_delta") {
     take_finish(member(member(event, "delta"), "stop_reason"));

@@ -1,8 +1,9 @@
 // Chat with a language model, whoever serves it: requests as HTTP, and replies, whole or streamed.
 //
-// Two forms: OpenAI's chat completions (https://platform.openai.com/docs/api-reference/chat), which
-// vLLM, SGLang, Ollama, OpenRouter and LiteLLM speak, too; and Anthropic's messages
-// (https://docs.anthropic.com/en/api/messages, .../messages-streaming).
+// The chat has two forms: OpenAI's chat completions
+// (https://platform.openai.com/docs/api-reference/chat), which vLLM, SGLang, Ollama, OpenRouter and
+// LiteLLM speak, too; and Anthropic's messages (https://docs.anthropic.com/en/api/messages,
+// .../messages-streaming).
 #pragma once
 
 #include <cstdint>
@@ -40,12 +41,13 @@ struct ChatRequest {
   bool stream = true;
 };
 
-// The estimated number of tokens of a text. With today's tokenizers a token of code has about three
-// bytes or more, so the estimate is rather too large.
+// Returns the estimated number of tokens of a text. With today's tokenizers a token of code has
+// about three bytes or more, so the estimate is rather too large.
 constexpr size_t kBytesPerToken = 3;
 int64_t estimated_tokens(size_t bytes);
 
-// The request as request.json has it, and the way back. External error: the record is no request.
+// Converts a request to the record in request.json, and back. External error: the record is not a
+// request.
 nlohmann::json chat_record(const ChatRequest& request);
 Result<ChatRequest> read_chat_record(const nlohmann::json& record);
 
@@ -65,35 +67,35 @@ struct Reply {
   bool is_cut_off = false;          // the reply was longer than we read
 };
 
-// The most bytes that we read of a reply, and of a stream. A stream wraps each token in some 300
-// bytes.
+// The maximum number of bytes that we read of a reply, and of a stream. A stream wraps each token
+// in some 300 bytes.
 constexpr size_t kMostReplyBytes = size_t{8} << 20;
 constexpr size_t kMostStreamBytes = size_t{64} << 20;
 
-// Why there is no reply.
+// The reason why there is no reply.
 enum class ChatCause {
-  passing,  // may pass in a moment: no answer, too many requests, an error of the server's
-  request,  // what was asked, or how: the same request will be refused again
-  setup,    // the user must mend it: the key, the address, the model's name, an empty account
+  passing,  // may pass in a moment: no answer, too many requests, an error of the server
+  request,  // the request itself; the server will refuse the same request again
+  setup,    // the user must fix the key, the address, the model's name or the account
 };
-// Returns the cause for the status of an answer that is not a success; 0: there was no answer.
+// Returns the cause of a failure by the status of the answer. 0: there was no answer.
 ChatCause cause_of_status(int status);
 
-// The error in place of a reply, in the server's words where it has any.
+// The error in place of a reply. The message has the server's words if there are any.
 struct ChatError {
   std::string message;
   ChatCause cause = ChatCause::setup;
 };
 
-// Reads a successful answer as it arrives. Understands servers that were asked for a stream and
-// send a whole answer, or the other way round.
+// Reads a successful answer as it arrives. The reader also understands a server that was asked for
+// a stream and sends a whole answer, or the other way round.
 class ReplyReader {
  public:
   explicit ReplyReader(ChatApi api);
 
   // Reads more bytes. False: the reply has ended, holds an error, or is longer than we read.
   bool add(std::string_view bytes);
-  // Ends the answer. A stream that broke off, or an answer that is no reply, is a passing error.
+  // Ends the answer. A stream that broke off, or an answer that is not a reply, is a passing error.
   std::optional<ChatError> finish();
   // REQUIRES: finish() gave no error.
   [[nodiscard]] const Reply& reply() const { return reply_; }
@@ -117,13 +119,14 @@ class ReplyReader {
   Reply reply_;
 };
 
-// The server's message in an answer that is not a success; without a message, the answer's start.
+// Returns the server's message in an answer that is not a success. Without a message, returns the
+// start of the answer.
 std::string error_words(std::string_view body);
 
-// The text with "***" in place of the key.
+// Returns the text with "***" in place of the key.
 std::string without_exactly(std::string_view text, const std::string& key);
-// The text without the key, and without words that look like a key: servers like to repeat a part
-// of it ("Incorrect API key provided: sk-ab***yz").
+// Returns the text without the key, and without words that look like a key, because servers often
+// repeat a part of the key ("Incorrect API key provided: sk-ab***yz").
 std::string without_key(std::string_view text, const std::string& key);
 
 }  // namespace evolve::llm

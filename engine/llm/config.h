@@ -13,7 +13,7 @@
 
 namespace evolve::llm {
 
-// How a proposal is made.
+// The way in which a proposal is made.
 enum class Mode { rewrite, diff, crossover, repair };
 constexpr size_t kModes = 4;
 const char* mode_name(Mode mode);
@@ -24,11 +24,12 @@ struct Prices {
   double cached_input = 0;
   double output = 0;
 
-  // In USD; the input tokens include the cached ones.
+  // Returns the cost in USD. The input tokens include the cached ones.
   [[nodiscard]] double cost(int64_t input_tokens, int64_t output_tokens,
                             int64_t cached_input_tokens = 0) const;
 };
-// The prices as llm.json and prompt.json have them: each name ends with "_usd_per_million".
+// Converts prices to the form that llm.json and prompt.json have, and back: each name ends with
+// "_usd_per_million".
 nlohmann::json prices_record(const Prices& prices);
 Prices read_prices(const nlohmann::json& record);
 
@@ -42,13 +43,13 @@ struct Model {
   std::optional<double> temperature;
   int64_t max_tokens = 16384;  // of a reply
   std::string max_tokens_key = "max_tokens";
-  int64_t context_tokens = 131072;  // of prompt and reply
+  int64_t context_tokens = 131072;  // of prompt and reply together
   int64_t prompt_tokens = 32768;    // the longest prompt, as we estimate it
   double requests_per_minute = 0;   // 0: no limit of ours
   bool stream = true;
   bool has_seed = false;  // a seed is sent
 
-  // The most that a prompt and its reply can take, in USD and in tokens.
+  // The maximum that a prompt and its reply can take, in USD and in tokens.
   [[nodiscard]] double worst_cost() const { return prices.cost(prompt_tokens, max_tokens); }
   [[nodiscard]] int64_t worst_tokens() const { return prompt_tokens + max_tokens; }
 };
@@ -64,10 +65,11 @@ struct Config {
   double evaluation_usd = 0.05;
   std::optional<double> budget_usd;  // of the campaign
   std::optional<int64_t> budget_tokens;
-  // The most exchanges of a place: 2 if a plan comes before the code. Not from llm.json.
+  // The maximum number of exchanges of a place: 2 if a plan comes before the code. llm.json does
+  // not have this value.
   int exchanges = 1;
 
-  // The most that a place can take with this model, in USD and in tokens.
+  // The maximum that a place can take with this model, in USD and in tokens.
   [[nodiscard]] double worst_cost(const Model& model) const {
     return exchanges * model.worst_cost();
   }

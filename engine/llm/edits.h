@@ -23,15 +23,15 @@ struct Edits {
 // is left out.
 Edits read_edits(std::string_view text);
 
-// Why an edit does not apply.
+// The reason why an edit does not apply.
 struct EditProblem {
   std::string reason;
   bool is_outside = false;  // the searched lines are in `source`, but not in the block
 };
 
 // Applies all edits to the lines of `source` in [begin, end), and returns the new lines. Each
-// SEARCH must match exactly once, blanks at lines' ends aside, and no two matches may overlap. All
-// edits are matched against the unchanged text, so their order does not matter.
+// SEARCH must match exactly once, and no two matches may overlap. Blanks at the ends of lines do
+// not matter. All edits are matched against the unchanged text, so their order does not matter.
 struct Edited {
   std::string block;
   std::vector<EditProblem> problems;  // empty: the edits apply

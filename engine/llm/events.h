@@ -11,7 +11,7 @@ namespace evolve::llm {
 // (": keep-alive"), `id` and `retry` are ignored. The lines of an event's data are joined by LF.
 class EventReader {
  public:
-  // `name` is the event's; empty: it has no name.
+  // `name` is the name of the event. Empty: the event has no name.
   using Take = std::function<void(std::string_view name, std::string_view data)>;
   explicit EventReader(Take take) : take_(std::move(take)) {}
 
@@ -27,7 +27,7 @@ class EventReader {
   Take take_;
   std::string line_, name_, data_;
   bool has_data_ = false;
-  bool after_return_ = false;  // the last byte was a CR: a LF belongs to it
+  bool after_return_ = false;  // the last byte was a CR, so a LF belongs to it
 };
 
 }  // namespace evolve::llm

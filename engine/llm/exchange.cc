@@ -77,7 +77,7 @@ Error lasting_error(const std::string& url, const AttemptResult& outcome,
   return out;
 }
 
-// The server's number of seconds, or 0 if that is not a finite number above 0.
+// Returns the server's number of seconds, or 0 if the number is not finite or not above 0.
 double sound(double seconds) {
   return std::isfinite(seconds) && seconds > 0 ? seconds : 0;
 }
@@ -133,7 +133,7 @@ class Conversation {
     }
   }
 
-  // Makes one attempt. `record` holds what is known before it.
+  // Makes one attempt. `record` has the values that are known before the attempt.
   Result<AttemptResult> attempt_once(const HttpRequest& call, ChatApi api, Attempt record) {
     if (conduct_.take_turn) {
       TRY(conduct_.take_turn());

@@ -1,4 +1,5 @@
-// The exchange: one question to a model and its answer, asked again where that helps.
+// The exchange: one question to a model and its answer. The question is repeated after an error
+// that may pass.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ struct Conduct {
 
 struct Attempt {
   int status = 0;           // HTTP's; 0: no answer
-  std::string outcome;      // "ok", or what was wrong
+  std::string outcome;      // "ok", or the error
   double pause = 0;         // seconds before the attempt
   bool is_control = false;  // an attempt of the control question
 };
@@ -41,29 +42,29 @@ struct Exchange {
   double seconds = 0;  // of the attempt that was answered
 };
 
-// Returns the same request with hardly any words. A server that refuses it, too, refuses how we ask
-// (the model, its parameters, the account), not what we ask. Error bodies do not tell these apart:
-// the same type and code stand for both, and proxies drop them.
+// Returns the same request with hardly any words. If a server refuses this request, too, it refuses
+// how we ask (the model, its parameters, the account), and not what we ask. Error bodies do not
+// distinguish the two cases, because both have the same type and code, and proxies drop the bodies.
 ChatRequest control_question(const ChatRequest& request);
 
 // Asks, and asks again after an error that may pass (ChatCause). The pauses grow and are jittered
 // ("Exponential Backoff And Jitter", AWS Architecture Blog, 2015: half of a pause is fixed). No
 // pause is shorter than the server asks for. If a request is refused and the control question is
 // answered, the result is a refusal. External error: asking again did not help, or the server asks
-// for more than five minutes. Bad input: an error that the user must mend; the hint names
+// for a pause of more than five minutes. Bad input: an error that the user must fix; the hint names
 // `key_variable`. No message and no refusal holds the key or a word that looks like it.
 Result<Exchange> converse(Http& http, const ChatRequest& request, const std::string& key,
                           const std::string& key_variable, const Conduct& conduct);
 
 // Returns the key in an environment variable, without blanks around it. Bad input: the variable
-// holds no key, or a key that cannot stand in a header. An empty `variable`: no key is needed.
+// holds no key, or a key that a header cannot contain. An empty `variable`: no key is needed.
 Result<std::string> usable_key(const std::string& variable, const char* value);
 
 // Our own rate limit, which several processes share through a small file. Attempts at one model
 // start at least 60 / requests_per_minute seconds apart (the generic cell rate algorithm of ITU-T
 // I.371 without a burst). `state` is the file's text: the wall clock's seconds at which the last
-// attempt starts. A text that is no number, or a time further ahead than a queue could reach,
-// counts as no attempt.
+// attempt starts. The state is ignored if it is not a number, or if its time is further ahead than
+// any queue could reach.
 struct Turn {
   double start = 0;   // of our attempt, in seconds of the same clock
   std::string state;  // to be written before the next process reads

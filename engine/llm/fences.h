@@ -8,7 +8,7 @@
 namespace evolve::llm {
 
 struct FencedBlock {
-  std::string language;   // the info string's first word, in small letters; may be empty
+  std::string language;   // the info string's first word, in lower case; may be empty
   std::string text = {};  // its lines, each with a newline, without the fence's own indentation
   bool is_closed = true;
 };

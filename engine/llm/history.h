@@ -31,13 +31,14 @@ struct PromptHistory {
   std::vector<Elite> elites;           // the best first
   std::map<VariantId, double> scores;  // only variants with a score
 
-  // The campaign's total so far.
+  // Returns the campaign's total so far.
   [[nodiscard]] double cost_usd() const;
   [[nodiscard]] int64_t tokens() const;
   [[nodiscard]] const JudgedVariant* find(const std::string& variant) const;
-  // The best score among the parents; 1, the seed's, if no parent has a score.
+  // Returns the best score among the parents. If no parent has a score, returns 1, the score of the
+  // seed.
   [[nodiscard]] double base_score(const std::vector<VariantId>& parents) const;
-  // The variant, its ancestors and all their children, the oldest first.
+  // Returns the variant, its ancestors and all their children, the oldest first.
   [[nodiscard]] std::vector<const JudgedVariant*> lineage(const std::string& variant) const;
 };
 

@@ -12,7 +12,7 @@
 
 namespace evolve::llm {
 
-// A plan, or why it is missing.
+// A plan, or the reason why the plan is missing.
 struct Plan {
   std::string text;
   std::optional<search::Problem> problem;
@@ -26,7 +26,7 @@ Result<Plan> planned_by(const nlohmann::json& prompt, const nlohmann::json& exch
 // a problem of its own stays as it is, and the person is not asked.
 Plan decided(Plan planned, const search::PlanFile& decision);
 
-// The plan as plan.json, and the way back. External error: the record is no plan.json.
+// Converts a plan to plan.json, and back. External error: the record is not a plan.json.
 nlohmann::json plan_record(const Plan& plan, const nlohmann::json& prompt,
                            const nlohmann::json& exchange);
 Result<Plan> read_plan(const nlohmann::json& record);

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// An allowance for what the API wraps around messages.
+// An allowance for the text that the API wraps around messages.
 constexpr int64_t kEnvelopeTokens = 64;
 
 constexpr std::array<const char*, 8> kDropOrder = {"tried",      "inspirations", "learnings",
@@ -59,7 +59,7 @@ Choice choose(const PromptRequest& request) {
     out.parents.push_back(request.second_parent.id);
   } else if (out.mode == Mode::repair && !request.rejected.id.empty()) {
     out.material.parent = request.rejected;
-    // The evidence is the parent's, and says nothing of the rejected variant.
+    // The evidence is about the parent, not about the rejected variant.
     out.material.evidence.cases.clear();
     out.parents.insert(out.parents.begin(), request.rejected.id);
   }
@@ -81,8 +81,8 @@ Texts fill(const Templates& templates, const std::string& name, const Slots& slo
   return {templates.system.fill(texts), templates.by_name.at(name).fill(texts)};
 }
 
-// Drops entries of at least so many bytes, in kDropOrder, or all that are left. False: no entry is
-// left.
+// Drops entries, in kDropOrder, until at least `bytes` are dropped or no entry is left. False:
+// there was no entry to drop.
 bool drop(Slots& slots, size_t bytes) {
   size_t dropped = 0;
   for (const char* name : kDropOrder) {

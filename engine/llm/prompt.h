@@ -1,4 +1,5 @@
-// The prompt of one place of a round: what will be sent, without secrets, and why.
+// The prompt of one place of a round: the request that will be sent, without secrets, and the
+// reasons for it.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct Templates {
   PromptTemplate system;
   std::map<std::string, PromptTemplate> by_name;
 
-  // The names of the files that a stage needs, without folder.
+  // Returns the names of the files that a stage needs, without folder.
   static std::vector<std::string> files(Stage stage);
   // Reads a stage's templates. `read_file` returns a file's text by its path. Bad input: as
   // PromptTemplate::parse.
@@ -36,13 +37,13 @@ struct PromptRequest {
   PromptHistory history;
   Source parent, second_parent;
   search::Lessons lessons;
-  Source rejected;  // where repair may start; empty: repair is only for a rejected parent
+  Source rejected;  // where a repair may start; empty: only a rejected parent is repaired
   std::string id;
   int round = 0;
   int index = 0;
   uint64_t random_seed = 0;
   Stage stage = Stage::code;
-  Plan plan;  // for the code to follow; no text: no plan; a problem: no code is asked for
+  Plan plan;  // the plan of the code; no text: no plan; a problem: no code is asked for
 };
 
 // The two records of a prompt (engine/llm/README.md).
@@ -51,11 +52,11 @@ struct Prompt {
   nlohmann::json record;   // prompt.json: all else, with reasons
 };
 
-// Makes the prompt of a place. Entries that exceed the model's prompt_tokens are left out: first of
-// `tried`, the oldest first; then inspirations, learnings, rejections, the device, the spec, the
-// bottleneck, the diagnosis. The task, sources, the plan and the format always stay. The verdict is
-// "rejected" in three cases: these alone do not fit; the budget has no room for the worst case of
-// this place and of its round's earlier places; the plan has a problem.
+// Makes the prompt of a place. Entries that exceed the model's prompt_tokens are left out: first
+// entries of `tried`, the oldest first; then inspirations, learnings, rejections, the device, the
+// spec, the bottleneck, the diagnosis. The task, sources, the plan and the format always stay. The
+// verdict is "rejected" in three cases: the texts that always stay do not fit; the budget has no
+// room for the worst case of this place and of its round's earlier places; the plan has a problem.
 Prompt make_prompt(const PromptRequest& request, const Templates& templates);
 
 }  // namespace evolve::llm

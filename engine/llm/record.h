@@ -12,19 +12,20 @@
 
 namespace evolve::llm {
 
-// The question for one variant. The same words for two variants are two samples.
+// The question for one variant. If two variants have the same words, the model is asked twice.
 struct Question {
   std::string variant;
   std::optional<ChatRequest> request;  // nullopt: the prompt was rejected, and nothing is asked
 };
 
-// The question as request.json, and the way back. External error: the record is no request.json.
+// Converts a question to request.json, and back. External error: the record is not a request.json.
 nlohmann::json request_record(const Question& question);
 Result<Question> read_question(const nlohmann::json& record);
-// XXH3-128 of request.json, in hex. It ties an answer to its question.
+// Returns the XXH3-128 of request.json, in hex. The digest ties an answer to its question.
 std::string digest_of_request(const nlohmann::json& record);
 
-// How a model is reached: `connection` of prompt.json. The connection is no part of the question.
+// The way to reach a model: `connection` of prompt.json. The connection is not part of the
+// question.
 struct Connection {
   std::string key_variable;        // empty: no key is sent
   double requests_per_minute = 0;  // 0: no limit of ours
@@ -39,11 +40,12 @@ nlohmann::json exchange_record(const Question& question, const Exchange& exchang
 // Returns the exchange.json of a question without a request.
 nlohmann::json unasked_record(const Question& question);
 
-// How the reply in an exchange.json ended.
+// Returns how the reply in an exchange.json ended.
 Finish finish_of(const nlohmann::json& exchange);
-// Checks that an exchange.json answers the request of a prompt.json. Bad input: it does not.
+// Checks that an exchange.json answers the request of a prompt.json. Bad input: the exchange
+// belongs to another prompt.
 Status check_answers(const nlohmann::json& prompt, const nlohmann::json& exchange);
-// Why a prompt, or else its exchange, was rejected. Nullopt: there is a reply.
+// Returns why a prompt, or else its exchange, was rejected. Nullopt: neither was rejected.
 std::optional<search::Problem> rejection_of(const nlohmann::json& prompt,
                                             const nlohmann::json& exchange);
 // The cost of an exchange, by the prompt's prices.

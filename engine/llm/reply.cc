@@ -50,7 +50,7 @@ bool is_other_language(const std::string& language) {
   return kLanguages.contains(language);
 }
 
-// The Python code of a reply, or why it is missing.
+// Returns the Python code of a reply, or the reason why the code is missing.
 Code python_of(const std::vector<FencedBlock>& blocks, const search::AdoptionContext& context) {
   std::vector<std::string> texts;
   std::string other;
@@ -94,7 +94,8 @@ Code edited_block(const Edits& edits, std::string_view parent, const search::Evo
                  edited.problems.front().reason);
 }
 
-// Takes a whole kernel file that came without a fence as one block; empty: it is no whole file.
+// Returns a whole kernel file that came without a fence, as one block. Empty: the text is not a
+// whole file.
 std::vector<FencedBlock> bare_file(std::string_view text) {
   const bool is_file = text.find(kBlockStart) != std::string_view::npos &&
                        text.find(kBlockEnd) != std::string_view::npos;
@@ -102,7 +103,7 @@ std::vector<FencedBlock> bare_file(std::string_view text) {
   return {{"python", std::string(text), true}};
 }
 
-// Why a reply cannot be read at all. Nullopt: it can be.
+// Returns why a reply cannot be read at all. Nullopt: the reply can be read.
 std::optional<Problem> unreadable(std::string_view text, Finish finish) {
   if (without_blanks(text).empty()) {
     return Problem{"empty", finish == Finish::filtered ? "the provider's filter stopped the reply"
@@ -145,7 +146,8 @@ std::vector<std::string> tagged(std::string_view text, const std::string& tag, s
   return out;
 }
 
-// The text without the thoughts at its start. A model that thinks aloud does so first.
+// Returns the text without the thoughts at its start. A model that writes down its thoughts begins
+// with them.
 std::string_view without_thoughts(std::string_view text) {
   constexpr std::string_view kOpen = "<think>", kClose = "</think>";
   if (!without_blanks(text.substr(0, text.find(kOpen))).empty() ||

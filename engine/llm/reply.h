@@ -1,5 +1,5 @@
-// The reader of a model's reply: the kernel that the reply makes of its parent, or a plan, or why
-// it gives neither.
+// The reader of a model's reply. A reply gives a new kernel or a plan, or there is a reason why it
+// gives neither.
 #pragma once
 
 #include <optional>
@@ -14,18 +14,20 @@
 namespace evolve::llm {
 
 struct Proposal {
-  std::string kernel;  // the whole source; with a problem: the parent's
+  std::string kernel;  // the whole source; with a problem, the parent's source
   // no-code, several-blocks, diff-does-not-apply, wrong-language, truncated, empty, outside-block
   // or unchanged.
   std::optional<search::Problem> problem;
-  // Each on one line, without its tags, and cut if it is long; learnings in the reply's order.
+  // The plan and each learning are on one line, without their tags, and cut if they are long. The
+  // learnings are in the reply's order.
   std::string plan = {};
   std::vector<std::string> learnings = {};
 };
 
-// Reads a reply in either form, whatever was asked for: edits if it has any, else one Python block.
-// A Python block is the whole kernel file or the content of its EVOLVE block. Text outside of the
-// EVOLVE block is always the parent's, byte for byte. Bad input: the parent has no EVOLVE block.
+// Reads a reply in either form, whatever was asked for: edits if the reply has any, else one Python
+// block. A Python block is the whole kernel file or the content of its EVOLVE block. Text outside
+// of the EVOLVE block always comes from the parent, byte for byte. Bad input: the parent has no
+// EVOLVE block.
 Result<Proposal> read_proposal(std::string_view text, Finish finish,
                                const search::AdoptionContext& context);
 

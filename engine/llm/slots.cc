@@ -21,7 +21,7 @@ constexpr size_t kMostEntryBytes = 600;  // of an entry on one line
 constexpr size_t kMostDiagnosis = 4000;  // bytes
 constexpr size_t kMostInspiringSources = 2;
 
-// A text as it is; any other value as JSON; null: empty.
+// Returns a string as it is, null as an empty text, and any other value as JSON.
 std::string words_in(const json& value) {
   if (value.is_string()) return value.get<std::string>();
   return value.is_null() ? "" : value.dump(2, ' ', false, json::error_handler_t::replace);
@@ -115,7 +115,7 @@ std::vector<std::string> tried_of(const Material& material) {
   return out;
 }
 
-// The rejections of other lineages: each kind and reason once, where it came last.
+// Returns the rejections of other lineages. Each kind and reason comes once, at its last place.
 std::vector<std::string> rejections_of(const Material& material) {
   std::set<const JudgedVariant*> told;
   for (const JudgedVariant* past : material.history.lineage(material.parent.id)) told.insert(past);
@@ -135,7 +135,7 @@ std::vector<std::string> rejections_of(const Material& material) {
 std::string words_of(const search::Learning& learning) {
   std::vector<std::string> fields;
   for (const auto& [name, text] : learning.fields) {
-    if (name == "First seen" || name == "Since") continue;  // no use to a model
+    if (name == "First seen" || name == "Since") continue;  // a model has no use for these
     fields.push_back(name.empty() ? text : fmt::format("{}: {}", name, text));
   }
   const bool is_sentence = learning.title.ends_with('.');
@@ -146,8 +146,9 @@ std::string words_of(const search::Learning& learning) {
                                 fmt::join(fields, "; ")));
 }
 
-// The learnings. First come those that models wrote and no rule accepts, with what became of their
-// variants. Accepted ones come last, so that they are kept longest.
+// Returns the learnings, a line each. The first lines are learnings that models wrote and no rule
+// accepts, with the outcome of their variants. The accepted learnings come last, so that they are
+// kept longest.
 std::vector<std::string> learnings_of(const Material& material) {
   std::vector<std::string> out;
   for (const search::ProposedLearning& one : material.lessons.proposed) {
@@ -165,7 +166,7 @@ std::string percent(const std::optional<double>& share) {
   return share ? fmt::format("{:.0f} %", 100 * *share) : "?";
 }
 
-// What the compiler made of a case, in words.
+// Describes the compiled program of a case.
 std::string case_words(const std::string& name, const CaseEvidence& of) {
   std::string out = name + ": ";
   if (of.seconds) out += fmt::format("modelled time {:.4g} ms", 1e3 * *of.seconds);
@@ -190,7 +191,7 @@ std::vector<std::string> bottleneck_of(const CompilerEvidence& evidence) {
   return out;
 }
 
-// Other variants that did well, the best last. The best of them come with their sources.
+// Returns other variants that did well, the best last. The best of them come with their sources.
 std::vector<std::string> inspirations_of(const Material& material) {
   std::vector<std::string> out;
   std::set<std::string> told = {material.parent.id, material.second_parent.id};

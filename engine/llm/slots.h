@@ -25,15 +25,16 @@ struct Source {
 // A slot's text in pieces that can be left out; the piece to drop first is in front.
 struct Slot {
   std::vector<std::string> entries;
-  // Empty: the entries are our own words, and are shown as they are. Else candidates, models or
-  // people wrote them, and they are shown in a fence of this language that they cannot close.
+  // Empty: the entries are our own words, and are shown as they are. Otherwise candidates, models
+  // or people wrote the entries. Then they are shown in a fence of this language that they cannot
+  // close.
   std::string language;
 };
 using Slots = std::map<std::string, Slot>;
 
 std::string slot_text(const Slot& slot);
 
-// What a prompt says of a kernel's spec (spec.json).
+// The parts of a kernel's spec that a prompt shows (spec.json).
 struct SpecText {
   struct Tensor {
     std::string name;
@@ -51,7 +52,7 @@ struct SpecText {
 
 SpecText read_spec_text(const nlohmann::json& spec);
 
-// What a prompt says of a case's facts (facts.json), as far as they are known.
+// The parts of a case's facts that a prompt shows, as far as they are known (facts.json).
 struct CaseEvidence {
   struct Prize {
     std::string what;
@@ -67,13 +68,13 @@ struct CaseEvidence {
   std::optional<double> vmem_capacity;
 };
 
-// What the compiler said about a variant (evidence.json, engine/llm/README.md).
+// The compiler's evidence about a variant (evidence.json, engine/llm/README.md).
 struct CompilerEvidence {
   std::string device;                         // as JSON; empty: not known
-  std::map<std::string, CaseEvidence> cases;  // those that have facts, by name
+  std::map<std::string, CaseEvidence> cases;  // the cases that have facts, by name
 };
 
-// Reads evidence. Null: there is none.
+// Reads evidence. If `evidence` is null, the result is empty.
 CompilerEvidence read_compiler_evidence(const nlohmann::json& evidence);
 
 // The material of a prompt.
@@ -85,12 +86,12 @@ struct Material {
   Source second_parent = {};  // for crossover
   search::Lessons lessons;    // learned by the campaign, or unproven
   Stage stage = Stage::code;
-  std::string plan;  // for the code to carry out; empty: no plan
+  std::string plan;  // the plan of the code; empty: no plan
 };
 
 Slots make_slots(Mode mode, const Material& material);
 
-// Why the parent was rejected; empty: it was not.
+// Returns why the parent was rejected. Empty: the parent was not rejected.
 std::string diagnosis_of(const Material& material);
 
 }  // namespace evolve::llm

@@ -17,8 +17,8 @@ const std::vector<std::string>& slot_names();
 
 class PromptTemplate {
  public:
-  // Bad input: an unknown slot, or a section that is not closed, with file, line, column and the
-  // nearest name. `path` is for messages.
+  // Reads a template. Bad input: an unknown slot, or a section that is not closed. The error has
+  // the file, line, column and the nearest name. `path` is for messages.
   static Result<PromptTemplate> parse(std::string_view text, const std::string& path);
 
   // Fills the slots. Slots missing from `slots` are empty. A slot's text is never searched for

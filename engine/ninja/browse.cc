@@ -121,7 +121,7 @@ int browse(const ToolContext& context, const std::vector<std::string>& arguments
       return response.set_redirect("/?" + percent_encoded(options->target));
     response.set_content(page_of(context.graph, request.params.begin()->first), "text/html");
   });
-  // Port 0: any free port.
+  // Port 0 means any free port.
   const int port = options->port == 0 ? server.bind_to_any_port(options->host) : options->port;
   const bool is_bound = options->port == 0 ? port > 0 : server.bind_to_port(options->host, port);
   if (!is_bound) return print_fatal(fmt::format("cannot listen on {}:{}", options->host, port));

@@ -9,8 +9,8 @@
 
 namespace evolve::ninja {
 
-// Returns the HTML page of a target: the rule and inputs that it is built by, and what is built
-// from it.
+// Returns the HTML page of a target. The page shows the rule and inputs of the target, and the
+// files that are built from the target.
 std::string page_of(const Graph& graph, const std::string& target);
 
 // Serves the pages on a local port until interrupted, and opens a browser on the first page.

@@ -1,4 +1,4 @@
-// Tools clean and cleandead: the removal of what edges made.
+// Tools clean and cleandead: the removal of files that edges made.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace evolve::ninja {
 
 int clean(const ToolContext& context, const std::vector<std::string>& arguments);
-// Removes what earlier builds made and the manifest no longer names.
+// Removes files that earlier builds made and that the manifest no longer names.
 int clean_dead(const ToolContext& context, const std::vector<std::string>& arguments);
 
 }  // namespace evolve::ninja

@@ -66,7 +66,8 @@ class DatabasePrinter {
     }
     fmt::print("[");
   }
-  // Prints an entry for each input of the edge; nothing for an edge that makes only validations.
+  // Prints an entry for each input of the edge. Prints nothing for an edge that makes only
+  // validations.
   void print(EdgeId id) {
     const Edge& edge = graph_.edge(id);
     if (edge.inputs.empty() || is_validation_only(edge)) return;

@@ -94,7 +94,7 @@ void LinePrinter::unlock() {
 
 std::string elide_middle(const std::string& text, size_t width) {
   if (text.size() <= width) return text;
-  // Where each visible column lies in the text.
+  // The position of each visible column in the text.
   std::vector<size_t> columns;
   for (size_t at = 0; at < text.size();) {
     if (size_t code = color_code_at(text, at)) {

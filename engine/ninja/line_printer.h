@@ -1,5 +1,5 @@
-// A printer of lines: on a terminal each line replaces the one before, on a pipe each follows
-// below.
+// A printer of lines: on a terminal each line replaces the line before, and on a pipe each line
+// follows the line before.
 #pragma once
 
 #include <string>

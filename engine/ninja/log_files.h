@@ -12,7 +12,7 @@
 
 namespace evolve::ninja {
 
-// Returns the time in nanoseconds since 1970, as the logs have it; 0: no file there.
+// Returns a file's time of modification in nanoseconds since 1970, as in the logs; 0: no file.
 int64_t modification_time(const std::string& path);
 
 class LogFiles {
@@ -21,18 +21,18 @@ class LogFiles {
   LogFiles(Files& files, const Graph& graph)
       : LogFiles(files, graph.root_scope().get("builddir")) {}
 
-  // Reads the logs that exist. False: there is no build log of a known version; a log of another
-  // version is warned about.
+  // Reads the logs that exist. False: there is no build log of a known version. Warns about a log
+  // of another version.
   bool load();
   [[nodiscard]] const BuildLog& log() const { return log_; }
   [[nodiscard]] const DepsLog& deps_log() const { return deps_log_; }
-  // Null: nothing is logged for the output.
+  // Returns the entry of an output. Null: the log has no entry.
   [[nodiscard]] const LogEntry* entry(const std::string& output) const;
   [[nodiscard]] const LoggedDeps* deps(const std::string& output) const {
     return deps_log_.find(output);
   }
 
-  // Both take effect in memory at once, and on disk with the next flush().
+  // Both functions take effect in memory at once, and on disk with the next flush().
   void add(const std::string& output, const LogEntry& entry);
   void add(const std::string& output, LoggedDeps deps);
   Status flush();
@@ -43,7 +43,7 @@ class LogFiles {
   // A log as a file to append to.
   struct Appended {
     std::string path;
-    bool is_there = false;  // whole, and of the version that is appended
+    bool is_there = false;  // the file is whole and has the version to append
     std::string unwritten;
     std::ofstream out;
   };

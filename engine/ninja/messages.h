@@ -1,4 +1,4 @@
-// Ninja's four kinds of message, and its limit for names that are almost known.
+// Ninja's four kinds of message, and its limit for suggestions of names.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,10 +10,10 @@
 
 namespace evolve::ninja {
 
-// The most edits between a name and one that is suggested, as in Ninja.
+// The maximum number of edits between a name and a suggested name, as in Ninja.
 constexpr size_t kNinjaEdits = 3;
 
-// Prints after earlier output, also where stdout and stderr are the same.
+// Prints a message after all earlier output, even if stdout and stderr are the same file.
 inline void print_to_stderr(const char* kind, const std::string& message) {
   std::fflush(stdout);
   fmt::print(stderr, "ninja: {}: {}\n", kind, message);
@@ -28,7 +28,7 @@ inline void print_info(const std::string& message) {
   fmt::print("ninja: {}\n", message);
 }
 // Returns an error's message with its excerpt. Ninja shows no excerpt for an error in a line's
-// first column, but ends the line all the same.
+// first column, but it still ends the line.
 inline std::string text_of(const Error& error) {
   if (!error.is_located) return error.message;
   const bool has_excerpt = error.detail.find("\n^ near here") == std::string::npos;

@@ -81,7 +81,8 @@ uint64_t rapidhash(std::string_view text) {
   if (size > 16) {
     size_t at = 0;
     if (size > 48) {
-      // Three lanes of 16 bytes each. The tail below takes what is left, less than a whole turn.
+      // Three lanes of 16 bytes each. The tail below takes the rest, which is shorter than one
+      // turn.
       std::array<uint64_t, 3> lanes = {seed, seed, seed};
       for (; size - at >= 48; at += 48) {
         for (size_t lane = 0; lane < 3; ++lane) {
@@ -198,7 +199,7 @@ std::optional<DepsLog> DepsLog::parse(std::string_view bytes) {
   return log;
 }
 
-// Adds a record. False: the record does not make sense.
+// Adds a record. False: the record is damaged.
 bool DepsLog::add_record(std::string_view record, bool is_deps) {
   if (!is_deps) {
     // A path, padded with NULs, and the complement of its number.

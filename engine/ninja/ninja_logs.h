@@ -1,5 +1,5 @@
 // The logs that stock ninja keeps: `.ninja_log` and `.ninja_deps`. They are for projects that stock
-// ninja built before, and for builds by its rule of times. Formats: ninja's src/build_log.cc
+// ninja built before, and for builds by Ninja's rule of times. Formats: ninja's src/build_log.cc
 // (versions 5 to 7) and src/deps_log.cc (version 4).
 #pragma once
 
@@ -26,8 +26,8 @@ struct LogEntry {
 struct BuildLog {
   int version = kBuildLogVersion;
   std::unordered_map<std::string, LogEntry> entries;  // by output
-  // The log's end is torn, or most of its lines were superseded. The log must be written again
-  // before anything is appended.
+  // Whether the log's end is torn, or most of its lines were superseded. A stale log must be
+  // written again before an entry is appended.
   bool is_stale = false;
 };
 
@@ -39,18 +39,19 @@ struct LoggedDeps {
 
 class DepsLog {
  public:
-  // Reads a log as far as it is whole. Nullopt: it is not a deps log, or has another version.
+  // Reads a log as far as it is whole. Nullopt: the bytes are not a deps log, or the log has
+  // another version.
   static std::optional<DepsLog> parse(std::string_view bytes);
   // Returns the bytes to append to the log's file.
   std::string add(const std::string& output, LoggedDeps deps);
   // Returns the whole file. Bytes that add() returns from then on are appended to it.
   std::string encode();
-  // Null: nothing is known of the output.
+  // Returns the inputs of an output. Null: the log does not have the output.
   [[nodiscard]] const LoggedDeps* find(const std::string& output) const;
   [[nodiscard]] const std::unordered_map<std::string, LoggedDeps>& by_output() const {
     return by_output_;
   }
-  // As BuildLog::is_stale.
+  // The same as BuildLog::is_stale.
   [[nodiscard]] bool is_stale() const { return is_stale_; }
 
  private:
@@ -63,18 +64,18 @@ class DepsLog {
   bool is_stale_ = false;
 };
 
-// Returns the version that a build log states; 0: it is not a build log.
+// Returns the version that a build log states; 0: the text is not a build log.
 int build_log_version(std::string_view text);
-// Reads a log as far as it is whole; lines of another form are left out. Nullopt: it is not a build
-// log, or has a version with another meaning.
+// Reads a log as far as it is whole; lines of another form are left out. Nullopt: the text is not a
+// build log, or the log has a version with another meaning.
 std::optional<BuildLog> parse_build_log(std::string_view text);
 std::string encode(const BuildLog& log);
 std::string line_of(const std::string& output, const LogEntry& entry);
 
 // Returns a command's hash in a log of that version: MurmurHash64A (A. Appleby, public domain) up
-// to 6, rapidhash v1 (N. De Carli) from 7 on.
+// to version 6, and rapidhash v1 (N. De Carli) from 7 on.
 uint64_t command_hash(int version, std::string_view command);
-// Whether the hash is the command's in any version; older ninjas append to newer logs.
+// Whether the hash is the command's in any version, because older ninjas append to newer logs.
 bool is_hash_of(uint64_t hash, std::string_view command);
 
 }  // namespace evolve::ninja

@@ -44,8 +44,8 @@ struct Options {
 // Returns Ninja's default for -j: somewhat more than the cores, so that no core waits for the disk.
 int default_jobs(int cores);
 
-// Reads a command line (`arguments` without the program's name). An exit code: there is nothing
-// more to do, after help, version, a list or a usage error; the text was printed then.
+// Reads a command line (`arguments` without the program's name). Returns an exit code if the
+// program must end. Then the help, the version, a list or a usage error was already printed.
 std::variant<Options, int> parse_options(const std::vector<std::string>& arguments, int cores);
 
 }  // namespace evolve::ninja

@@ -34,8 +34,8 @@ std::vector<std::string> outputs_beside(const Graph& graph, const std::string& f
   return out;
 }
 
-// Returns what the last run of each edge discovered, by output. Records of evolve come before what
-// ninja logged.
+// Returns the inputs that the last run of each edge discovered, by output. Records of evolve take
+// precedence over ninja's logs.
 Result<ByOutput> discovered_by_output(const ToolContext& context) {
   ByOutput out;
   LogFiles logs(context.files, context.graph);
@@ -69,8 +69,8 @@ void print_deps(const std::string& output, const Discovered& discovered) {
   fmt::print("\n");
 }
 
-// The search for edges whose discovered inputs other edges make, without a path to those edges in
-// the manifest.
+// The search for missing dependencies: an edge has a discovered input that another edge makes, and
+// the manifest has no path between the two edges.
 class MissingDeps {
  public:
   MissingDeps(const Graph& graph, const ByOutput& records)

@@ -1,5 +1,5 @@
 // Tools on records of earlier builds: deps and missingdeps, which show them, and recompact and
-// restat, which tend ninja's own logs. A build by content needs neither of the last two.
+// restat, which maintain ninja's own logs. A build by content needs neither of the last two.
 #pragma once
 
 #include <string>

@@ -28,7 +28,7 @@ void StatusPrinter::started(const EdgeEvent& event) {
   ++counts_.started;
   ++counts_.running;
   if (!pending_.contains(event.edge)) {
-    // The edge was found during the build: an input that another edge made is new after all.
+    // The scan did not find this edge, because its new input was made only in this build.
     ++counts_.total;
   }
   if (event.has_console || shows_starts_) print_status(event);

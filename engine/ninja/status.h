@@ -47,12 +47,13 @@ class StatusPrinter : public Listener {
   LinePrinter printer_;
   bool shows_starts_;  // on a smart terminal the line shows starts, too
   std::map<EdgeId, const Pending*> pending_;
-  // Edges that wait for a dyndep file. Ninja explains them twice, and so do we.
+  // Edges that wait for a dyndep file. Ninja explains them twice, and so does this printer.
   std::set<EdgeId> looked_at_again_;
   Counts counts_;
 };
 
-// Returns why an edge has to run, a line for each reason, in Ninja's words where it has some.
+// Returns why an edge has to run, with a line for each reason. The words are Ninja's if Ninja has
+// the same reason.
 std::vector<std::string> explanations(const Graph& graph, const Pending& pending);
 
 }  // namespace evolve::ninja

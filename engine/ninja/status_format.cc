@@ -13,7 +13,8 @@ namespace evolve::ninja {
 
 namespace {
 
-// Placeholders of NINJA_STATUS, and their names in --status. 'D', the description, is not Ninja's.
+// Placeholders of NINJA_STATUS, and their names in --status. Ninja does not have 'D', the
+// description.
 constexpr std::array<std::pair<char, std::string_view>, 14> kPlaceholders = {{
     {'s', "started"},
     {'t', "total"},

@@ -26,13 +26,13 @@ class StatusFormat {
   // unknown placeholder or variable.
   static Result<StatusFormat> parse(const std::string* option, const char* environment);
 
-  // Returns the whole line. With NINJA_STATUS the description comes last; --status itself says
-  // where the description goes, if anywhere.
+  // Returns the whole line. With NINJA_STATUS the description comes last; with --status the format
+  // has its own place for the description, or none.
   [[nodiscard]] std::string line(const Counts& counts, const std::string& description) const;
 
  private:
   struct Part {
-    std::string text;  // literal, or
+    std::string text;  // literal text, if `placeholder` is NUL
     char placeholder = '\0';
   };
 

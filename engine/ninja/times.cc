@@ -14,15 +14,15 @@ namespace evolve::ninja {
 
 namespace {
 
-// Returns the time in nanoseconds since 1970. The coarse clock would be behind the stamps of files
-// where the kernel makes those fine, from Linux 6.13 on.
+// Returns the time in nanoseconds since 1970. The coarse clock is not used, because from Linux 6.13
+// on files have fine stamps, and that clock would be behind them.
 int64_t now() {
   timespec time = {};
   ::clock_gettime(CLOCK_REALTIME, &time);
   return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-// A reason that only this rule has.
+// Returns a reason that only this rule has.
 Reason in_words(std::string words) {
   return {.kind = Reason::Kind::other, .words = std::move(words)};
 }
@@ -88,7 +88,7 @@ bool Times::count_in(std::span<const NodeId> nodes, Newest& newest) {
     if (!lookup_.files().knows(node)) return false;
     auto maker = graph_.node(node).made_by;
     auto time = mtime(node);
-    // A phony name for a group of files is as new as the newest file.
+    // A phony name for a group of files is as new as the newest of these files.
     if (!time && maker && graph_.edge(*maker).is_phony()) {
       if (!count_in(graph_.edge(*maker).content_inputs(), newest)) return false;
       continue;

@@ -1,7 +1,7 @@
 // Ninja's own rule: an edge is up to date if its command is the logged one and its outputs are no
-// older than its inputs (ninja's DependencyScan::RecomputeOutputDirty). The rule decides what is
-// taken over from a folder that stock ninja built. With `--mtime` it decides every build; then
-// ninja's logs are kept, too, so that stock ninja and evolve may take turns.
+// older than its inputs (ninja's DependencyScan::RecomputeOutputDirty). The rule decides which
+// outputs are taken over from a folder that stock ninja built. With `--mtime` the rule decides in
+// every build. Then evolve also writes ninja's logs, so that stock ninja and evolve may take turns.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ class Times final : public UpToDateRule {
  public:
   Times(const Graph& graph, Lookup& lookup, Files& files, Clock& clock);
 
-  // Reads the logs. False: no log can be read, and everything is as if nothing was built.
+  // Reads the logs. False: no log can be read, so that no output counts as built.
   bool load() { return logs_.load(); }
   // Accepts as up to date every edge that this rule finds up to date.
   Status adopt_all();
-  // Accepts one edge as up to date. False: it is not.
+  // Accepts one edge as up to date. False: the edge is not up to date.
   Result<bool> adopt(EdgeId id);
 
   Result<Judgement> judge(EdgeId id, bool is_unchanged) override;
@@ -39,7 +39,7 @@ class Times final : public UpToDateRule {
     NodeId node{};
   };
 
-  // The facts that an edge's outputs are judged by.
+  // The facts by which an edge's outputs are judged.
   struct Case {
     std::string command;
     bool is_generator = false;
@@ -48,17 +48,17 @@ class Times final : public UpToDateRule {
     Newest newest = {};         // of the inputs
   };
 
-  // Returns the time of a node's file; nullopt: no file there.
+  // Returns the time of a node's file; nullopt: no file.
   std::optional<int64_t> mtime(NodeId node);
-  // Sets `newest` to the newest of the nodes and itself. False: a node is missing or not up to
-  // date.
+  // Sets `newest` to the newest of the nodes and of its old value. False: a node is missing or not
+  // up to date.
   bool count_in(std::span<const NodeId> nodes, Newest& newest);
   // Returns the files that the command read besides its declared inputs. Nullopt: neither a depfile
-  // nor a current log entry says.
+  // nor a current log entry lists them.
   std::optional<std::vector<NodeId>> discovered(EdgeId id);
   std::optional<std::vector<std::string>> told(EdgeId id);
-  // Returns why the edge has to run. Nullopt: the output is up to date. `entry`: what is logged for
-  // this command; may be null.
+  // Returns why the edge has to run. Nullopt: the output is up to date. `entry`: the log's entry
+  // for this command; may be null.
   std::optional<Reason> why_run(const Case& its, NodeId output, const LogEntry* entry);
   // Returns the text that ninja hashes.
   [[nodiscard]] std::string logged_command(EdgeId id) const;
@@ -72,7 +72,7 @@ class Times final : public UpToDateRule {
   double begun_;
   LogFiles logs_;
   std::vector<int64_t> mtimes_;  // by node; 0: not looked up, -1: missing
-  std::vector<int64_t> judged_;  // by edge: time of the judgement; its command sees what is older
+  std::vector<int64_t> judged_;  // by edge: time of judge(); the command sees all older writes
 };
 
 }  // namespace evolve::ninja

@@ -321,7 +321,7 @@ int multi_inputs(const ToolContext& context, const Arguments& arguments) {
 
 // ---- rules, graph
 
-// Returns a template as it could stand in a manifest.
+// Returns the text of a template in a manifest.
 std::string unparsed(Template text) {
   std::string out;
   for (const Piece& piece : text) {

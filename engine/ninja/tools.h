@@ -24,7 +24,7 @@ struct ToolContext {
   const Options& options;
   Files& files;
   LoadText load;
-  std::string folder;  // the current one, absolute
+  std::string folder;  // the current folder, absolute
   // Returns the last record of each edge that was ever built here.
   std::function<Result<std::vector<EdgeRecord>>()> last_records;
 };
@@ -44,11 +44,11 @@ const std::vector<std::string>& tool_names();
 std::string list_tools();
 
 // Returns the node that a name on the command line means: a path, a path below `builddir`, or
-// "path^", the first output of the first edge that uses the path. Bad input: no such node, with the
-// nearest name.
+// "path^", the first output of the first edge that uses the path. Bad input: no node has the name.
+// The error offers the nearest name.
 Result<NodeId> find_target(const Graph& graph, const std::string& name);
-// Adds to the graph what the edge's dyndep file says, the first time. An error: the file cannot be
-// read.
+// Reads the edge's dyndep file into the graph, if that was not done before. An error: the file
+// cannot be read, or its text is wrong.
 Status load_dyndep_of(const ToolContext& context, EdgeId id);
 // Returns the nodes of several names; no names: the default targets.
 Result<std::vector<NodeId>> find_targets(const Graph& graph, const std::vector<std::string>& names);

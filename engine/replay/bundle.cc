@@ -31,8 +31,8 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-// Writes the files of a bundle. The index comes first, but is known only when all other files were
-// read.
+// Writes the files of a bundle. The index comes first, although it is known only when all other
+// files have been read.
 class Exporter {
  public:
   Exporter(Past& past, const PastRound& round) : past_(past), round_(round) {}
@@ -89,8 +89,8 @@ class Exporter {
     return {};
   }
 
-  // Returns the selection that the record names, which need not be the round's last one; null: it
-  // names none.
+  // Returns the selection that the record names, which need not be the round's last one; null: the
+  // record names no selection.
   Result<json> selection_of(const cache::RecordedRound& stored) {
     TRY_ASSIGN(auto record, decode_record(stored.text));
     for (const RecordedFile& file : files_of(record)) {

@@ -1,5 +1,5 @@
-// Bundles: a round as one file, for a stranger's machine, with records, results, and every blob
-// that they name. Format: cache/README.md.
+// Bundles: a round as one file, for a stranger's machine, with its records, its results, and every
+// blob that these name. Format: cache/README.md.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@
 namespace evolve {
 
 struct BundleRequest {
-  std::string round;   // export: "round-3"; empty: the last one
+  std::string round;   // export: "round-3"; empty: the last round
   int64_t record = 0;  // export: the record's number in the ledger; 0: the round's last
   std::string path;    // the bundle's file
-  std::string as;      // import: the campaign's name here; empty: as it was
+  std::string as;      // import: the campaign's name here; empty: its name in the bundle
 };
 
 Result<Answer> export_bundle(const CampaignFlags& options, const BundleRequest& request);
-// Checks all of a bundle before it stores anything, and then stores only what a replay needs. A
-// stranger's results never count as results for our own builds.
+// Checks a whole bundle before anything is stored, and then stores only the parts that a replay
+// needs. A stranger's results never count as results of our own builds.
 Result<Answer> import_bundle(const CampaignFlags& options, const BundleRequest& request);
 
 }  // namespace evolve

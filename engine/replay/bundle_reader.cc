@@ -23,7 +23,8 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-// For one file, and for all files. No campaign has come near that, so larger bundles are rejected.
+// The limits for one file, and for all files. No campaign has come near these limits, so larger
+// bundles are rejected.
 constexpr world::ArchiveLimits kLimits = {size_t{2} << 30, size_t{16} << 30};
 
 // A file as the index describes it.
@@ -116,7 +117,7 @@ class Reader {
     return error ? Status(world::system_error("chmod", at, error.value())) : Status{};
   }
 
-  // Checks the text of a selection; null: the round has none.
+  // Checks the text of a selection; null: the round has no selection.
   static Status check_selection(const json& text) {
     if (!text.is_string()) return {};
     auto selection = parse_outside(text.get_ref<const std::string&>());
@@ -124,7 +125,7 @@ class Reader {
     return search::check_selection_form(*selection);
   }
 
-  // Checks that a round's selection is the one that, by its record, the round made.
+  // Checks that a round's selection is the selection that the round's record names.
   Status check_source(const BundledRound& round, const Record& record) {
     if (round.selection.empty()) return {};
     const std::string its = selection_path(round.number);

@@ -1,4 +1,4 @@
-// The reader of bundles: they come from strangers, so nothing in them is believed unchecked.
+// The reader of bundles. It checks everything in a bundle, because bundles come from strangers.
 #pragma once
 
 #include <memory>
@@ -37,13 +37,13 @@ struct BundledRound {
   int number = 0;
   std::string recorded;   // UTC
   std::string record;     // evolve-record-2
-  std::string selection;  // empty: the round has none
+  std::string selection;  // empty: the round has no selection
 };
 
 struct BundleFile {
   std::string campaign;
   std::vector<BundledRound> rounds;  // from round 0 on
-  std::set<std::string> blobs;       // digests; the files of these names lie in `scratch`
+  std::set<std::string> blobs;       // digests; the files of these names are in `scratch`
   std::vector<ActionResult> results;
   std::unique_ptr<Scratch> scratch;
 };

@@ -16,8 +16,8 @@ namespace {
 
 constexpr size_t kMostNamed = 5;
 
-// Returns a source's path with "$" if it lies in the project's own folder `rules` or `steps`: a
-// round that is run again has its judge there.
+// Returns a source's path. A path in the project's own folder `rules` or `steps` gets a "$",
+// because a round that is run again has its judge there.
 std::string symbolic(const std::string& path) {
   const bool is_judge = path.starts_with("rules/") || path.starts_with("steps/");
   return is_judge ? "$" + path : path;
@@ -29,7 +29,7 @@ constexpr const char* kTheirsHint =
 
 // Whether this version writes the text `rounds` for the pipeline at `path`. The current folder must
 // be the pipeline's root, and every file that the pipeline names must lie below it. Changes the
-// folder meanwhile, and comes back.
+// current folder while it runs, and then changes it back.
 bool is_written_for(const std::string& path, bool is_local, const std::string& rounds) {
   const auto folder = std::filesystem::current_path();
   auto campaign = open_campaign({.pipeline = path, .is_local = is_local});

@@ -11,8 +11,8 @@
 
 namespace evolve {
 
-// Returns the sources of a record below $rules and $steps that differ from ours. `own` binds where
-// ours lie.
+// Returns the sources of a record below $rules and $steps that differ from this version's files.
+// `own` binds the folders of this version's files.
 Result<std::vector<std::string>> differing_judge(const Record& record,
                                                  const std::vector<MachineBinding>& own,
                                                  Files& files);
@@ -32,12 +32,12 @@ constexpr const char* judge_note(Judge judge) {
 
 struct JudgeChoice {
   Judge judge = Judge::recorded;
-  std::string warning;  // how an imported judge differs from this version's; empty: it does not
+  std::string warning;  // how an imported judge differs from this version's; empty: no difference
 };
 
 // Chooses the judge of a round. An imported round gets its own judge only if `is_theirs_wanted`.
-// Bad input: it is not wanted, and the programs that came with the round are not those of this
-// version.
+// Bad input: its own judge is not wanted, and the programs that came with the round are not this
+// version's programs.
 Result<JudgeChoice> choose_judge(const PastRound& past, State& state, bool is_theirs_wanted);
 
 // Checks the commands of an imported round. Bad input: rounds.ninja, at `rounds`, is not what this

@@ -1,4 +1,4 @@
-// Recorded rounds of a campaign, read from nothing but the state folder.
+// Recorded rounds of a campaign, read only from the state folder.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,8 +17,8 @@ namespace evolve {
 // A recorded round.
 struct PastRound {
   cache::RecordedRound stored;
-  std::vector<cache::RecordedRound> chain;  // records of round 0 to this one
-  Record record;                            // all of these as one
+  std::vector<cache::RecordedRound> chain;  // the records of round 0 to this round
+  Record record;                            // the records of the chain as one record
 
   [[nodiscard]] std::string name() const {
     return fmt::format("round-{} of {}", stored.round, stored.campaign);
@@ -29,8 +29,8 @@ struct Past {
   std::unique_ptr<State> state;
   std::string campaign;
 
-  // Returns a round, "round-3"; empty: the last one. A `record` that is not 0 names a record by its
-  // number instead.
+  // Returns the round that `round` names ("round-3"; empty: the last round). If `record` is not 0,
+  // returns the round of the record with this number instead.
   Result<PastRound> load(const std::string& round, int64_t record);
 };
 

@@ -17,7 +17,7 @@ using nlohmann::json;
 // A measurement, as it was recorded and as it is now.
 struct Pair {
   search::Decision before, now;
-  search::Decision change;  // of the ratio
+  search::Decision change;  // between the two
 };
 
 Result<search::Samples> samples_of(Result<std::string> text, const std::string& path) {
@@ -42,7 +42,7 @@ std::string interval_text(const search::Decision& decision) {
   return fmt::format("{:.3f} [{:.3f}, {:.3f}]", ratio.value, ratio.low, ratio.high);
 }
 
-// Returns "agrees", "differs", or why that cannot be told.
+// Returns "agrees", "differs", or why there is no decision.
 std::string verdict_of(const search::Decision& change) {
   switch (change.comparison) {
     case search::Comparison::tie: return "agrees";

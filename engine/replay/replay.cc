@@ -24,8 +24,8 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-// Returns where a recorded file goes below a folder: a step's file as it lay in the campaign's
-// folder, a source as it lay in the project.
+// Returns the place of a recorded file below a folder. A step's file has the same place as in the
+// campaign's folder. A source has the same place as in the project, but below `sources`.
 std::string place_of(const std::string& path, bool is_source) {
   constexpr std::string_view kBelowWork = "$work/";
   if (path.starts_with(kBelowWork) && !is_source) return path.substr(kBelowWork.size());

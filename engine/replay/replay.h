@@ -1,5 +1,4 @@
-// Replay of a past round: from nothing but the ledger and the blobs, or by running its pure steps
-// again.
+// Replay of a past round, only from the ledger and the blobs, or by running its pure steps again.
 #pragma once
 
 #include <string>
@@ -11,9 +10,9 @@
 namespace evolve {
 
 struct ReplayRequest {
-  std::string round;         // "round-3"; empty: the last one
+  std::string round;         // "round-3"; empty: the last round
   int64_t record = 0;        // the record's number in the ledger; 0: the round's last
-  std::string out;           // folder for the files; empty: one in the state folder
+  std::string out;           // folder for the files; empty: a folder in the state folder
   bool verify = false;       // run the pure steps again in a fresh folder, and compare
   bool remeasure = false;    // measure again in a fresh folder, and compare
   int64_t against = 0;       // a record's number to compare with instead; 0: none

@@ -23,7 +23,7 @@ namespace evolve {
 namespace fs = std::filesystem;
 
 Status Placer::place(const RecordedFile& file, const std::string& folder, const std::string& to) {
-  // No record that was read names such a file; this is the last check before the disk.
+  // The reader of records rejects such a file. This is the last check before the disk.
   if (!is_below(to)) return bad_input(fmt::format("{}: leads outside of {}", file.path, folder));
   const std::string at = folder + "/" + to;
   const std::string above =
@@ -104,7 +104,7 @@ Status Rerun::lay_out(const std::string& folder) {
           plain_line(path)));
     }
     const std::string at = machine_path(path, campaign_.machine());
-    // The state folder belongs to the run.
+    // A source must not lie in the state folder, because that folder belongs to the run.
     if (!path.starts_with('$') && at.starts_with(campaign_.state + "/")) {
       return bad_input(fmt::format("{}: lies in the state folder of the replay", file.path));
     }
@@ -183,7 +183,8 @@ Status Rerun::take_over() {
   return {};
 }
 
-// Takes a step's result from the ledger, because no run would give it again, or none is wanted.
+// Takes a step's result from the ledger, because a new run would give another result, or because no
+// new run is wanted.
 Status Rerun::take_over(const RecordedStep& step) {
   TRY_ASSIGN(auto result, from_.ledger->rounds().recall_any(step.key));
   if (!result) {
@@ -198,8 +199,8 @@ Status Rerun::take_over(const RecordedStep& step) {
     TRY(state_->blobs->put_file(at, file.content));
   }
   // The ledger's result may come from another run under the same key. An action without inputs,
-  // such as the one that draws a secret, gives something else each time. So the outputs are the
-  // record's.
+  // such as the action that draws a secret, gives another result each time. So the outputs are
+  // taken from the record.
   result->outputs.clear();
   for (const RecordedFile& file : step.outputs) result->outputs.push_back(file.content);
   return state_->memo->put(*result);

@@ -95,11 +95,11 @@ class Rerun {
   [[nodiscard]] bool runs(const RecordedStep& step) const;
   // Puts the sources where a project has them, and changes to that folder.
   Status lay_out(const std::string& folder);
-  // Returns the device kind: this machine's if it measures again, or else the kind that the
-  // record's times were measured on. Empty: the record names no kind.
+  // Returns the device kind: this machine's kind if times are measured again, or else the kind that
+  // the record's times were measured on. Empty: the record names no kind.
   Result<std::string> device_kind();
-  // Bad input: the record's steps are not the graph's steps for the round, of the same classes and
-  // with the same outputs.
+  // Checks that the record's steps are the graph's steps for the round, with the same classes and
+  // the same outputs. Bad input: they differ.
   Status check_steps() const;
   Status take_over();
   Status take_over(const RecordedStep& step);

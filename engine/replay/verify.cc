@@ -36,7 +36,7 @@ Conditions conditions_of(int run, const std::string& folder, const std::string& 
   return out;
 }
 
-// Returns the first bytes for people: 'ab.' or, if they are not text, in hex.
+// Returns the first bytes in a form for people: as 'ab.', or in hex if they are not text.
 std::string shown_bytes(std::string_view bytes) {
   constexpr size_t kShown = 12;
   bytes = bytes.substr(0, kShown);
@@ -60,7 +60,7 @@ struct Comparison {
   size_t pure = 0;   // steps
   size_t facts = 0;  // measured or recorded steps, taken as they were
   int ran = 0;       // commands
-  int behind = 0;    // steps whose key differs, behind other differences
+  int behind = 0;    // steps whose key differs because an earlier step differs
   [[nodiscard]] bool is_same() const { return differences.empty() && behind == 0; }
 };
 
@@ -91,7 +91,7 @@ std::string first_difference(const RecordedFile& file, const std::string& was,
 }
 
 // Finds the steps that differ, and where each begins to differ. Steps that differ only because of
-// an earlier one are counted.
+// an earlier step are counted, but not listed.
 Result<Comparison> compare(const PastRound& past, const Record& record, Rerun& rerun) {
   std::map<std::string, const RecordedStep*> steps_to_run;
   for (const RecordedStep& step : record.steps) steps_to_run[step.outputs.front().path] = &step;
@@ -163,7 +163,7 @@ Result<Answer> check_determinism(const CampaignFlags& common, const PastRound& p
   json differences = json::array();
   size_t pure = 0;
   bool is_same = true;
-  // Each run leaves another current folder, so the interpreter is found first.
+  // Each run changes the current folder, so the interpreter is found before the first run.
   const std::string python = default_conditions().python;
   for (int run = 1; run <= times; ++run) {
     // The lengths of paths differ, too.

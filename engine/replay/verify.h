@@ -1,4 +1,4 @@
-// Verification: whether a recorded round repeats.
+// Verification: whether a second run of a recorded round gives the same results.
 #pragma once
 
 #include <string>
@@ -9,22 +9,23 @@
 namespace evolve {
 
 // Runs the round's pure steps again in `folder`, which is laid out as a project of its own and
-// becomes the current folder. Measured and recorded results are taken from `from`, the state that
-// has the record, whose folder is an absolute path. Answers with each difference and its first
-// place, and fails if there is any. The last line says if the judge is not our own.
+// becomes the current folder. `from` is the state that has the record; its folder is an absolute
+// path. Measured and recorded results are taken from there. The answer has each difference and its
+// first place, and fails if there is a difference. Its last line says if the judge is not this
+// version's.
 Result<Answer> verify(const CampaignFlags& common, const PastRound& past, State& from,
                       const Machine& machine, const std::string& folder, Judge judge);
 
-// Does the same `times` times, each time in a folder of its own below `folder`. Each run has
-// another seed of hashes, time zone, locale, HOME, PATH, place for temporary files, number of jobs
-// and order of edges.
+// Runs the pure steps again and compares `times` times, each time in a folder of its own below
+// `folder`. Each run has another seed of hashes, time zone, locale, HOME, PATH, place for temporary
+// files, number of jobs and order of edges.
 Result<Answer> check_determinism(const CampaignFlags& common, const PastRound& past, State& from,
                                  const Machine& machine, const std::string& folder, int times,
                                  Judge judge);
 
-// Measures the round's times again in `folder`, laid out in the same way, and says of each whether
-// it agrees. The record stays as it is. Bad input: nothing of the round was measured. The answer
-// fails if a time differs.
+// Measures the round's times again in `folder`, which is laid out in the same way. The answer says
+// for each time whether it agrees with the record, and fails if a time differs. The record stays as
+// it is. Bad input: the round has no measured times.
 Result<Answer> remeasure(const CampaignFlags& common, const PastRound& past, State& from,
                          const Machine& machine, const std::string& folder, Judge judge);
 

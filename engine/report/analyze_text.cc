@@ -48,8 +48,8 @@ std::string causes_text(const ir::Facts& facts) {
   return text;
 }
 
-// Returns what each unit executes most in a section, the matrix units first: "vmatmul, vpow2,
-// vadd". Opcodes that are hardly executed are left out.
+// Returns the opcodes that each unit executes most in a section, the matrix units first: "vmatmul,
+// vpow2, vadd". Rare opcodes are left out.
 std::string work_words(const std::map<std::string, uint64_t>& opcodes) {
   constexpr double kLeast = 0.02;
   constexpr size_t kMost = 4;
@@ -103,7 +103,7 @@ std::string lines_text(const ir::KernelFacts& kernel, const ir::Facts& facts) {
   return text.empty() ? text : "\nby source line\n" + text;
 }
 
-// "0x12 to 0x3f, 64 times"
+// Returns a text such as "0x12 to 0x3f, 64 times".
 std::string place_words(const ir::SectionWork& section) {
   return fmt::format("{:#x} to {:#x}, {}", section.bundle, section.bundle + section.bundles - 1,
                      section.times == 1 ? "once" : fmt::format("{} times", section.times));
@@ -138,15 +138,14 @@ std::string sections_text(const ir::Facts& facts) {
   return fmt::format("\nby bundles of {}\n{}", largest->name, text) + lines_text(*largest, facts);
 }
 
-// "16.0 MB", "1080 bytes"
+// Returns a text such as "16.0 MB" or "1080 bytes".
 std::string size_words(uint64_t bytes) {
   constexpr uint64_t kLeastMegabytes = 100'000;
   return bytes < kLeastMegabytes ? fmt::format("{} bytes", bytes)
                                  : megabytes(static_cast<double>(bytes));
 }
 
-// Lists how much of each memory the program's largest module uses at its fullest, if the dumps say
-// so.
+// Lists the peak use of each memory by the program's largest module, if the dumps have it.
 std::string memory_text(const ir::Facts& facts) {
   const ir::KernelFacts* largest = largest_kernel(facts);
   if (largest == nullptr || !largest->memory) return "";
@@ -166,7 +165,8 @@ std::string memory_text(const ir::Facts& facts) {
   return text.empty() ? text : fmt::format("\nmemory used by {}\n{}", largest->name, text);
 }
 
-// "268.4 MB  operand 0, input bf16[4096,4096]: 8 times its size, in 512 transfers, waited for 3 us"
+// Returns a line such as "268.4 MB  operand 0, input bf16[4096,4096]: 8 times its size, in 512
+// transfers, waited for 3 us".
 std::string transfers_line(const ir::OperandTraffic& one) {
   const uint64_t bytes =
       static_cast<uint64_t>(one.load_bytes) + static_cast<uint64_t>(one.store_bytes);
@@ -183,7 +183,7 @@ std::string transfers_line(const ir::OperandTraffic& one) {
                      one.wait_seconds > 0 ? ", waited for " + duration(one.wait_seconds) : "");
 }
 
-// Lists what a run of the program's largest module moves of each of its operands.
+// Lists how many bytes of each operand one run of the program's largest module moves.
 std::string traffic_text(const ir::Facts& facts) {
   const ir::KernelFacts* largest = largest_kernel(facts);
   if (largest == nullptr) return "";
@@ -195,7 +195,7 @@ std::string traffic_text(const ir::Facts& facts) {
   return text.empty() ? text : fmt::format("\nmoved by one run of {}\n{}", largest->name, text);
 }
 
-// "2.14x faster"
+// Returns a text such as "2.14x faster".
 std::string speedup_words(double before, double after, bool is_tie) {
   const std::string words = after < before ? fmt::format("{:.2f}x faster", before / after)
                                            : fmt::format("{:.2f}x slower", after / before);
@@ -224,7 +224,7 @@ std::string change_of_section(const ir::SectionChange& change) {
 }
 
 // Returns a line for each change that is large enough to be shown, below a title. Empty: there is
-// none. `words` says what a change is.
+// no such change. `words` returns the description of a change.
 template <class T, class Words>
 std::string changes_text(const std::string& title, const std::vector<T>& changes,
                          const Words& words) {

@@ -1,4 +1,4 @@
-// The text of `evolve analyze` on a program, and on two, for people.
+// The text of `evolve analyze` for people, on one program or on the comparison of two.
 #pragma once
 
 #include <string>

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-// "BLOCK_M=512 BLOCK_N=1024"
+// Returns a text such as "BLOCK_M=512 BLOCK_N=1024".
 std::string parameters_text(const json& parameters) {
   std::string out;
   if (!parameters.is_object()) return out;
@@ -49,7 +49,7 @@ std::string ratio_text(const json& row, const char* key) {
   return out;
 }
 
-// Returns ", from 3.1 us as the data has it" for a kernel whose control flow depends on data.
+// Returns ", from 3.1 us depending on the data" for a kernel whose control flow depends on data.
 std::string cheaper_text(const json& row) {
   if (!row.contains("cheaper_seconds")) return "";
   return fmt::format(", from {} depending on the data",
@@ -67,7 +67,7 @@ std::string times_table(const json& times, const std::string& variant) {
   return table(rows, "  ");
 }
 
-// Says how well the model agreed with measured times; empty: it was compared with none.
+// Says how well the model agreed with measured times; empty: the model was not compared with any.
 std::string model_text(const json& model) {
   const auto compared = model.value("compared", 0);
   if (compared == 0) return {};
@@ -244,7 +244,7 @@ std::string round_text(const json& selection, bool is_imported) {
   for (const json& row : selection.value("ranking", json::array())) {
     rows.push_back({line_member(row, "variant"), fmt::format("{:.4f}", row.value("score", 0.0))});
     if (!has_model) continue;
-    // Shown as a speedup, as the score is.
+    // The modelled time is shown as a speedup, as the score is.
     rows.back().push_back(
         row.contains("modelled") ? fmt::format("{:.4f}", 1 / row["modelled"].get<double>()) : "-");
     if (row.value("spot_check", false)) rows.back().back() += ", a spot check";

@@ -24,9 +24,9 @@ class CiReport : public Listener {
   void tick(const BuildPlan& plan) override { next_.tick(plan); }
 
   // Returns JUnit's XML: a suite for each step, a case for each edge. A command that failed is a
-  // failure. A variant's verdict other than "ok" is no failure of the build, and shows as a skipped
-  // case with that verdict. `fault`: why the build as a whole failed, which is a case of its own;
-  // empty: it did not fail.
+  // failure. A variant's verdict other than "ok" is not a failure of the build, and is shown as a
+  // skipped case with that verdict. `fault`: why the build as a whole failed, which is a case of
+  // its own; empty: the build did not fail.
   [[nodiscard]] std::string junit(const std::string& campaign, const std::string& fault) const;
 
  private:
@@ -34,8 +34,8 @@ class CiReport : public Listener {
   std::vector<EdgeEvent> ended_;
 };
 
-// Returns the summary in Markdown of a build's report (`build_report`, with `remote_cache` if one
-// was used). `fault`: as above.
+// Returns the summary in Markdown of a build's report (`build_report`, with `remote_cache` if the
+// build used a remote cache). `fault`: as in junit().
 std::string ci_summary(const nlohmann::json& report, const std::string& fault);
 
 }  // namespace evolve

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kWidth = 1000;   // of a drawing, in its own units
 constexpr size_t kColumns = 250;  // of a heat map
-// A module with less of the time is only in the table.
+// A module with a smaller share of the time is only in the table.
 constexpr double kLeastDrawn = 0.02;
 
 constexpr const char* kHead = R"(<!doctype html>
@@ -34,7 +34,7 @@ i { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin
 </style></head><body>
 )";
 
-// By cause. The tables show the same without colour.
+// The colours of the causes. The tables show the same facts without colour.
 constexpr std::array<const char*, ir::kCauses> kColours = {
     "#2f8f4e", "#3b7dd8", "#b0417e", "#8a6fd1", "#9aa5b1", "#d9822b", "#e2b93b", "#a3552a"};
 
@@ -178,7 +178,7 @@ std::string heat_map(const ir::KernelRun& kernel) {
          drawing((ir::kUnits + 1) * kRow, "unit heat map", content);
 }
 
-// A table of the pieces of a kernel's text that its time goes into, each with a bar of its causes.
+// A table of the sections that take a kernel's time, each with a bar of its causes.
 std::string sections_table(const ir::KernelFacts& kernel) {
   constexpr double kBar = 240;
   std::string rows;
@@ -208,7 +208,8 @@ std::string sections_table(const ir::KernelFacts& kernel) {
          rows + "</table>\n";
 }
 
-// An allocation in VMEM, or adjacent ones for spilled registers that live equally long.
+// An allocation in VMEM, or several adjacent allocations for spilled registers with the same
+// lifetime.
 struct Block {
   uint64_t first = 0, last = 0;  // bundles
   double offset = 0, bytes = 0;
@@ -240,7 +241,7 @@ std::vector<Block> blocks_of(const ir::KernelFacts& kernel) {
   return out;
 }
 
-// Draws what lies where in VMEM while each bundle of the text runs.
+// Draws the blocks in VMEM over the bundles of the program text.
 std::string memory_map(const ir::KernelFacts& kernel, size_t bundles) {
   constexpr double kHeight = 200;
   constexpr double kLeft = 90;
@@ -266,7 +267,7 @@ std::string memory_map(const ir::KernelFacts& kernel, size_t bundles) {
          "style=\"background:#b0417e\"></i>spilled registers</p>\n";
 }
 
-// A table of what one run moves of each operand in HBM.
+// A table of the bytes of each operand in HBM that one run moves.
 std::string traffic_table(const ir::KernelFacts& kernel) {
   std::string rows;
   for (const ir::OperandTraffic& one : kernel.traffic) {

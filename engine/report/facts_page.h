@@ -1,5 +1,5 @@
-// The facts of a program as one HTML page that needs no other file: where the time goes, the
-// timeline, what each unit does over the bundles, and what lies in VMEM.
+// The facts of a program as one HTML page that needs no other file: the time by cause, the
+// timeline, the work of each unit over the bundles, and the use of VMEM.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
-// Output: the only place that writes to stdout and stderr, apart from the commands that answer as
-// Ninja does. Nothing that a terminal would take for a command gets through, whoever wrote it
-// (core/text/plain_text.h).
+// Output to stdout and stderr. Only this code writes there, apart from the commands that answer as
+// Ninja does. Characters that a terminal would take for a command are escaped, because texts may
+// come from strangers (core/text/plain_text.h).
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -17,7 +17,8 @@ void print_err(const std::string& text);
 // Prints a file's content to stdout: byte for byte, unless stdout is a terminal.
 void print_file(const std::string& bytes);
 
-// The beginning of a line on stderr: in place of the line before, or in colour.
+// The beginning of a line on stderr: nothing, a code that clears the present line, or a coloured
+// word.
 enum class Lead { none, rewind, error, warning };
 void print_err(Lead lead, const std::string& text);
 

@@ -56,7 +56,8 @@ void Progress::finished(const EdgeEvent& event, const BuildPlan& plan) {
   } else if (event.outcome != Outcome::failed) {
     ++cached_;
   }
-  // A gate fails if the seed does not pass. The build ends with that message, in the user's words.
+  // A gate fails if the seed does not pass. The build's last message says so in terms that a user
+  // knows, so the gate's own error is not printed.
   is_told_at_end_ = event.outcome == Outcome::failed && event.step == "gate" &&
                     event.exit_status == exit_code(ErrorCode::failed);
   if (style_ == ProgressStyle::json) print_json(event, "finished");

@@ -30,8 +30,8 @@ class Progress : public Listener {
   void finished(const EdgeEvent& event, const BuildPlan& plan) override;
   void fault(const Error& error) override;
   void tick(const BuildPlan& plan) override;
-  // From now on reports work elsewhere, too: next to the edges, and trouble in a line of its own.
-  // Empty function: no longer.
+  // From now on reports the work of other machines, too: a summary next to the edges, and trouble
+  // in a line of its own. An empty function ends these reports.
   void watch(std::function<Elsewhere()> elsewhere) { elsewhere_ = std::move(elsewhere); }
   // Takes the live line off the screen; the next event brings it back.
   void clear();
@@ -64,7 +64,7 @@ class Progress : public Listener {
   std::map<std::string, StepTime> steps_;
   double drawn_at_ = 0;
   bool is_drawn_ = false;
-  bool is_told_at_end_ = false;  // the next fault: it is reported when the build ends
+  bool is_told_at_end_ = false;  // the next fault is only reported when the build ends
   std::function<Elsewhere()> elsewhere_;
   Elsewhere told_;
 };

@@ -64,8 +64,8 @@ std::vector<size_t> fitting(std::vector<size_t> widths, size_t indent, size_t co
   return widths;
 }
 
-// Returns the columns of the terminal that stdout is, from $COLUMNS or the terminal; 0: no
-// terminal.
+// Returns the width in columns of the terminal that stdout is, from $COLUMNS or the terminal; 0:
+// stdout is not a terminal.
 size_t stdout_columns() {
   if (::isatty(STDOUT_FILENO) == 0) return 0;
   size_t columns = 0;

@@ -10,7 +10,8 @@ namespace evolve {
 using Rows = std::vector<std::vector<std::string>>;
 
 // Returns rows as lines of columns, two blanks apart. If stdout is a terminal, cells that are too
-// long for it continue on further lines, so that every line fits; else every row is one line.
+// long for the terminal continue on further lines, so that every line fits; else every row is one
+// line.
 std::string table(const Rows& rows, const std::string& indent);
 
 // Does the same for a width of `columns`; 0: no limit. No column is narrowed to less than 12.

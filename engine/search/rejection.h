@@ -1,4 +1,4 @@
-// Why a variant is rejected, as the reports of steps and the records of a round say it.
+// The rejection of a variant, as the reports of steps and the records of a round state it.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,13 @@ struct WorstElement {
   std::optional<double> expected;  // nullopt: not finite
 };
 
-// What a step gives as evidence, besides the reason.
+// The evidence that a step gives, besides the reason.
 struct RejectionEvidence {
   std::optional<WorstElement> worst;  // nullopt: no element was compared
 };
 
-// Why a variant is rejected: the first of the failures that say most.
+// Why a variant is rejected. If several steps reject it, this is the most informative failure
+// (place_of in evaluated_record.cc), and the first of equally informative ones.
 struct Rejection {
   std::string step;  // "compile"
   std::string case_name;
@@ -34,11 +35,11 @@ struct Rejection {
   std::optional<RejectionEvidence> evidence = {};  // nullopt: the step gives none
 };
 
-// Reads the `evidence` of a report or record. Nullopt: it is missing. A member that is missing or
-// of another type is read as empty.
+// Reads the `evidence` of a report or record. Nullopt: the evidence is missing. A member that is
+// missing or of another type is read as empty.
 std::optional<RejectionEvidence> read_rejection_evidence(const nlohmann::json& from);
 
-// Reads a rejection. External error: it has no step or no kind.
+// Reads a rejection. External error: the step or the kind is missing.
 Result<Rejection> read_rejection(const nlohmann::json& from);
 nlohmann::json rejection_record(const Rejection& rejection);
 

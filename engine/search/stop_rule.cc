@@ -53,12 +53,12 @@ class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text) {}
 
-  // Whether nothing is left.
+  // Skips blanks, and returns whether the text is at its end.
   bool take_end() {
     skip_blanks();
     return begin_ == text_.size();
   }
-  // Takes letters; empty: something else comes next.
+  // Takes a word of letters. Empty: no word comes next.
   std::string_view take_word() {
     skip_blanks();
     while (at_ < text_.size() && (is_letter(text_[at_]) || text_[at_] == '_')) ++at_;
@@ -77,7 +77,7 @@ class Reader {
     at_ = text_.size() - rest.size();
     return value;
   }
-  // An error at the column of the text that was taken last.
+  // Returns an error at the column of the text that was taken last.
   [[nodiscard]] Error wrong(const std::string& what) const {
     return bad_input(fmt::format("'{}': column {}: {}", text_, begin_ + 1, what), "",
                      "write a rule such as: speedup>=1.3 or stagnant 3 or cost>=5usd");
@@ -111,7 +111,7 @@ Result<const Quantity*> read_quantity(Reader& reader) {
                                   near ? fmt::format(", did you mean '{}'?", *near) : ""));
 }
 
-// The factor of a unit, by its name.
+// Returns the factor of the unit with this name.
 Result<double> factor_of(const Quantity& quantity, std::string_view name, const Reader& reader) {
   for (const Unit& unit : quantity.units) {
     if (name == unit.name) return unit.factor;

@@ -1,10 +1,10 @@
-// The stop rule: when a campaign that runs by itself has done enough. Pure.
+// The stop rule, which decides when a campaign that runs by itself has done enough. Pure.
 //
-// A rule is conditions joined by `and` and `or`. `and` binds closer:
+// A rule consists of conditions, joined by `and` and `or`. `and` binds more tightly:
 //
 //   speedup>=1.3 or stagnant 3 or cost>=5usd and rounds>=2
 //
-// A condition is a quantity, `>=` or nothing, and a number with its unit:
+// A condition is a quantity, an optional `>=`, and a number with an optional unit:
 //
 //   rounds N        N rounds are done
 //   speedup X       the best variant is X times as fast as the seed
@@ -15,7 +15,7 @@
 //   device T        devices measured times for T s, min or h, in all runs so far
 //   wall T          this run began T s, min or h ago; another run has as much time again
 //
-// The rule is asked after each round. No round is broken off.
+// The rule is evaluated after each round. It never interrupts a round.
 #pragma once
 
 #include <optional>
@@ -28,7 +28,7 @@
 
 namespace evolve::search {
 
-// How far a campaign is. An unknown quantity meets no condition.
+// The progress of a campaign. A condition on an unknown quantity does not hold.
 struct Standpoint {
   double rounds = 0;
   std::optional<double> speedup;
@@ -42,10 +42,11 @@ struct Standpoint {
 
 class StopRule {
  public:
-  // Bad input: a text that is no rule, with the column.
+  // Parses a rule. Bad input: the text is not a rule. The error has the column.
   static Result<StopRule> parse(std::string_view text);
 
-  // Why the campaign has done enough: "speedup 1.34 >= 1.3". Nullopt: it has not.
+  // Returns why the campaign has done enough: "speedup 1.34 >= 1.3". Nullopt: the rule does not
+  // hold.
   [[nodiscard]] std::optional<std::string> reason(const Standpoint& at) const;
 
  private:
@@ -53,11 +54,12 @@ class StopRule {
     std::string quantity;
     double least = 0;
   };
-  std::vector<std::vector<Condition>> any_of_;  // the rule holds if all conditions of one list do
+  std::vector<std::vector<Condition>> any_of_;  // the rule holds if all conditions of one list hold
 };
 
-// Returns how many of the last rounds in a row had no better best. `best_scores` has each round's
-// best score; 0: no score. Scores within the share `resolution` are ties.
+// Returns the number of rounds, up to the last one, since the best score last improved.
+// `best_scores` has each round's best score; 0: no score. Scores within the share `resolution` are
+// ties.
 int stagnant_rounds(std::span<const double> best_scores, double resolution);
 
 }  // namespace evolve::search

@@ -8,7 +8,7 @@
 namespace evolve {
 
 enum class TimeKind {
-  modelled,  // what the model says of the compiled program
+  modelled,  // computed by the model from the compiled program
   measured,  // on a device
 };
 
@@ -17,7 +17,7 @@ constexpr const char* to_string(TimeKind kind) {
   return kind == TimeKind::modelled ? "modelled" : "measured";
 }
 
-// Nullopt: the text names no kind.
+// Returns the kind that the text names. Nullopt: no kind has this name.
 constexpr std::optional<TimeKind> parse_time_kind(std::string_view text) {
   for (const TimeKind kind : {TimeKind::modelled, TimeKind::measured}) {
     if (text == to_string(kind)) return kind;

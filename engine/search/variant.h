@@ -12,18 +12,19 @@
 
 namespace evolve {
 
-// The id of a variant, written "v0007". Variants count through the campaign. The seed is v0000.
+// The id of a variant, written "v0007". The numbers run through the whole campaign. The seed is
+// v0000.
 class VariantId {
  public:
   constexpr VariantId() = default;  // the seed's
   // REQUIRES: 0 <= number < 10^8.
   constexpr explicit VariantId(int number) : number_(number) {}
-  // Takes a literal. A literal that is no id does not compile.
+  // Takes a literal. A literal that is not an id does not compile.
   consteval VariantId(const char* literal)  // NOLINT(google-explicit-constructor)
       : number_(parse(literal).value().number_) {}
 
-  // Nullopt: the text is no id. The only spelling of an id is the one that text() returns, so
-  // "v00007" is no id.
+  // Reads an id. Nullopt: the text is not an id. An id has only the spelling that text() returns,
+  // so "v00007" is not an id.
   static constexpr std::optional<VariantId> parse(std::string_view text) {
     // Shorter numbers are padded. No campaign has enough variants for longer ids.
     constexpr size_t kLeast = 5, kMost = 9;
@@ -41,7 +42,7 @@ class VariantId {
   [[nodiscard]] constexpr int number() const { return number_; }
   [[nodiscard]] std::string text() const;
 
-  // An id is less than another if its variant was made before.
+  // An id is less than another id if its variant was made earlier.
   friend constexpr bool operator<(VariantId id, VariantId other) {
     return id.number_ < other.number_;
   }

@@ -70,17 +70,18 @@ Result<Adopted> adopt_answer(const Arguments& arguments, const steps::Parents& p
   return Adopted{std::move(adopted.kernel), std::move(adopted.variant)};
 }
 
-// Returns the note that the file has above its code; without a note, what became of the file.
+// Returns the note that the file has above its code. Without a note, returns the kind of the
+// problem, if there is one.
 std::string note_of(const search::ProposalFile& proposal, const search::Adoption& adoption) {
   if (!proposal.note.empty()) return proposal.note;
   return adoption.problem ? adoption.problem->kind : "no note";
 }
 
-// In bytes; the same limit as in rules/source/normalise.py.
+// The maximum number of bytes of a source, the same limit as in rules/source/normalise.py.
 constexpr uintmax_t kLargestSource = 1 << 20;
 
-// Returns the bytes of a person's file. Nullopt: it is not a regular file (a folder, a file without
-// end), or it is too large.
+// Returns the bytes of a person's file. Nullopt: the path is not a regular file (a folder, a file
+// without end), or the file is too large.
 Result<std::optional<std::string>> proposal_text(const std::string& path) {
   std::error_code none;
   if (!std::filesystem::is_regular_file(path, none) ||
@@ -105,7 +106,7 @@ Result<Adopted> adopt_person(const Arguments& arguments, VariantId parent_id,
   if (proposal) {
     const VariantId first(arguments.id.number() - arguments.place);
     problem = search::parents_problem(proposal->parents, first);
-    // Everything that asks for a variant's parents would believe these.
+    // Later steps would trust these parents, so the wrong list is dropped.
     if (problem) proposal->parents.clear();
   }
   // A file that is not a proposal gives no kernel, and does not stop any other variant.

@@ -9,7 +9,7 @@ namespace {
 using namespace evolve;
 using nlohmann::json;
 
-// Adds what the case needs to the facts. If the kernels did less, a verdict replaces "ok".
+// Adds the needs of the case to the facts. If the kernels did less, a verdict replaces "ok".
 void judge_work(ir::Facts& facts, const steps::Compiled& compiled, const ir::Needs& needs) {
   const auto& run = std::get<ir::ProgramRun>(compiled.run);
   facts.needed = ir::needed_facts(needs, compiled.device);

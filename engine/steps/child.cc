@@ -21,7 +21,8 @@ namespace evolve::steps {
 
 namespace {
 
-// Exit codes of a child process whose work does not come to an end; above the codes of errors.
+// Exit codes of a child process whose work does not come to an end. They are above the codes of
+// errors.
 constexpr int kNoMemory = 98;
 constexpr int kThrown = 99;
 

@@ -11,8 +11,8 @@ namespace evolve::steps {
 
 namespace {
 
-// Rejects a text that is not a number or for which `is_right` is false. The message says that it is
-// not `what`.
+// Rejects a text that is not a number or for which `is_right` is false. The message says that the
+// text is not `what`.
 CLI::Validator number_that(const std::function<bool(double)>& is_right, const std::string& what) {
   return {[is_right, what](const std::string& text) {
             double value = 0;
@@ -22,7 +22,7 @@ CLI::Validator number_that(const std::function<bool(double)>& is_right, const st
           what};
 }
 
-// Throws the parser's error if the word is no id.
+// Returns a variant's id. Throws the parser's error if the word is not an id.
 VariantId id_of(const std::string& word, const std::string& name) {
   const auto id = VariantId::parse(word);
   if (!id) throw CLI::ValidationError(name, fmt::format("'{}' is no variant's id", word));

@@ -1,6 +1,6 @@
-// A compiled program, run by the model; shared by the steps analyze and trace. The program comes
-// from a candidate, and so do the sizes, names and contents of its dumps and operands. So anything
-// wrong with them is a reason why there is no model of the program, never an error.
+// A compiled program, run by the model. The steps analyze and trace share this file. The program
+// comes from a candidate, and so do the sizes, names and contents of its dumps and operands. So any
+// fault in them is a reason why there is no model of the program, never an error.
 #pragma once
 
 #include <string>
@@ -62,7 +62,7 @@ inline Result<ir::Device> read_device(const CompiledFiles& files) {
   return with;
 }
 
-// Reads the operands that a candidate's kernels are given. Bad input: they cannot be read.
+// Reads the operands that a candidate's kernels are given. Bad input: the operands cannot be read.
 inline Result<ir::ProgramInput> read_input(const std::string& path) {
   if (path.empty()) return ir::ProgramInput();
   TRY_ASSIGN(auto text, world::read_file(path));

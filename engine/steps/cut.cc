@@ -1,5 +1,5 @@
-// Step cut: the choice of a round's variants that are measured at all, by what the model says about
-// them.
+// Step cut: the choice of a round's variants that are measured at all. The choice depends on the
+// variants' modelled times.
 #include "engine/search/selection/cut.h"
 
 #include "engine/search/selection/selection_record.h"
@@ -72,8 +72,8 @@ class Cut {
     return {};
   }
 
-  // Reads the leaders, which are the survivors of the round before, and how well the model did. In
-  // the first round the seed is the leader already.
+  // Reads the leaders, which are the survivors of the round before, and the error of the model so
+  // far. In the first round the seed is the leader already.
   Status read_previous() {
     if (arguments_.previous.empty()) return {};
     TRY_ASSIGN(auto previous, steps::read_previous(arguments_.previous));

@@ -1,7 +1,8 @@
-// Step exchange: asks a model what request.json says, and records the answer. It is the only step
-// that calls out. A replay takes its results from the ledger. From prompt.json it reads whose key
-// to use and how often to ask; neither is part of what is answered. After a fault the exit code is
-// 3, and nothing is written. After an error that another try does not mend, the exit code is 2.
+// Step exchange: the question of request.json to a model, and the record of the model's answer.
+// This is the only step that calls out. A replay takes the results of this step from the ledger.
+// prompt.json says which key to use and how often to ask; neither is part of the question. After a
+// fault the exit code is 3, and nothing is written. If another try would not help, the exit code is
+// 2.
 #include "engine/llm/exchange.h"
 
 #include <fcntl.h>

@@ -23,8 +23,8 @@ Status run(const Arguments& arguments) {
     if (const auto problem = search::problem_of_seed(variant))
       return failed(fmt::format("{}: {}", arguments.seed, *problem));
   }
-  // A step that could not be done does not stop a variant here: the spec may excuse it, and the
-  // selection decides that.
+  // A step that could not be done does not stop a variant here. The spec may excuse such a step,
+  // and the selection decides whether it does.
   return steps::write_json(arguments.out, {{"verdict", variant.rejection ? "not_reached" : "ok"}});
 }
 

@@ -85,7 +85,8 @@ class Sweep {
   // gives way to the seed, because it has nothing to sweep.
   Status read_parents() {
     TRY_ASSIGN(auto parents, steps::Parents::read(arguments_.files));
-    // Counted through the campaign, so that rounds and groups with few places explore, too.
+    // The places are counted over the whole campaign, so that rounds and groups with few places
+    // explore, too.
     const auto before = static_cast<size_t>(
         std::count_if(history_.begin(), history_.end(),
                       [](const search::PastVariant& past) { return past.mutator == "sweep"; }));

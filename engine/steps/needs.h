@@ -1,5 +1,5 @@
-// The needs of a case, read from its cost, contract and signature; for the steps that judge the
-// work of its kernels.
+// The needs of a case, read from its cost, contract and signature. The steps that judge the work of
+// a case's kernels use them.
 #pragma once
 
 #include <string>

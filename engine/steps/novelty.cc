@@ -56,7 +56,7 @@ class Novelty {
     return {};
   }
 
-  // Whether a variant's program is within its contract in every case.
+  // Reads whether a variant's program is within its contract in every case.
   Result<bool> read_contracts(VariantId id) {
     bool is_within = true;
     for (const search::CaseRecord& one : cases_) {
@@ -72,8 +72,8 @@ class Novelty {
   }
 
   // Reads the programs of a variant. Nullopt: one of them was not lowered, is too large to be
-  // compared, or cannot be read. The candidate had a hand in that, so it is the candidate's verdict
-  // and not a fault.
+  // compared, or cannot be read. The candidate may have caused this, so the result is the
+  // candidate's verdict and not a fault.
   Result<std::optional<search::Sketched>> read_program(const std::string& folder) {
     TRY_ASSIGN(auto variant, steps::read_json(folder + "/variant.json"));
     TRY_ASSIGN(auto origin, search::read_origin(variant, "id", "variant.json"));

@@ -1,4 +1,5 @@
-// The parents of a round's variants: for each place, what the selection of the round before says.
+// The parents of a round's variants, place by place, as the selection of the round before chose
+// them.
 #pragma once
 
 #include <string>
@@ -48,7 +49,7 @@ class Parents {
     return out;
   }
 
-  // Returns what the round before handed on; empty: there was no round before.
+  // Returns the selection of the round before. Empty: there was no round before.
   [[nodiscard]] const search::Selection& previous() const { return previous_; }
   [[nodiscard]] const ParentFile& seed() const { return seed_; }
   // Returns the survivor to which the selection gave the place; without such a survivor, the seed.
@@ -56,8 +57,8 @@ class Parents {
     const size_t number = previous_.parent_of(place);
     return number == 0 || number > survivors_.size() ? seed_ : survivors_[number - 1];
   }
-  // Returns the next other survivor after the place's own, in a ring. Null: there is no other, or
-  // the place's own parent is the seed.
+  // Returns the next survivor, in a ring, that is not the place's own parent. Null: there is no
+  // other survivor, or the place's own parent is the seed.
   [[nodiscard]] const ParentFile* beside(size_t place) const {
     const ParentFile& own = of_place(place);
     for (size_t i = 0; own.lineage > 0 && i < survivors_.size(); ++i) {
@@ -66,7 +67,7 @@ class Parents {
     }
     return nullptr;
   }
-  // Finds a survivor or the seed by id; null: unknown id.
+  // Finds a survivor or the seed by id. Null: the id is unknown.
   [[nodiscard]] const ParentFile* find(VariantId id) const {
     for (const ParentFile& one : survivors_) {
       if (one.id == id) return &one;

@@ -27,7 +27,7 @@ Result<llm::Source> read_source(const steps::ParentFile* parent) {
   return llm::Source{parent->id.text(), std::move(text)};
 }
 
-// Reads what the compiler said about the parent.
+// Reads the compiler's evidence about the parent.
 Result<nlohmann::json> read_evidence(const Arguments& arguments, const steps::ParentFile& parent) {
   if (parent.lineage > 0 && parent.lineage <= arguments.evidence.size())
     return steps::read_json(arguments.evidence[parent.lineage - 1]);
@@ -46,7 +46,7 @@ Result<llm::PromptHistory> read_campaign(const search::History& past,
   return out;
 }
 
-// Reads what was learned, and the learnings that models proposed besides.
+// Reads the learnings of the campaign, and the learnings that models proposed.
 Result<search::Lessons> read_lessons(const Arguments& arguments, const search::Selection& previous,
                                      const search::History& past, const nlohmann::json& spec) {
   TRY_ASSIGN(auto known, steps::read_learnings(arguments.learnings));
@@ -61,7 +61,7 @@ Result<search::Lessons> read_lessons(const Arguments& arguments, const search::S
 }
 
 // Draws a variant that a step rejected in the round before. Empty: no such variant. A variant
-// without code of its own is never drawn, because it has nothing to mend.
+// without code of its own is never drawn, because it has nothing to repair.
 Result<llm::Source> draw_rejected(const Arguments& arguments, const llm::PromptHistory& history) {
   std::vector<const llm::JudgedVariant*> rejected;
   for (const llm::JudgedVariant& past : history.entries) {
@@ -78,7 +78,7 @@ Result<llm::Source> draw_rejected(const Arguments& arguments, const llm::PromptH
   return llm::Source{id.text(), std::move(text)};
 }
 
-// Reads the plan by which the code is asked for, where models plan first. Empty `path`: no plan.
+// Reads the plan of the code, if models plan first. Empty `path`: no plan.
 Result<llm::Plan> read_plan(const std::string& path) {
   if (path.empty()) return llm::Plan();
   TRY_ASSIGN(auto record, steps::read_json(path));
@@ -90,7 +90,7 @@ Status run(const Arguments& arguments) {
   auto config = llm::read_config(config_record);
   if (!config) return std::move(config).error().within(arguments.config);
   const bool is_plan = arguments.stage == "plan";
-  // Where models plan first, each place asks twice.
+  // If models plan first, each place asks twice.
   if (is_plan || !arguments.plan.empty()) config->exchanges = 2;
   const llm::Stage stage = is_plan ? llm::Stage::plan : llm::Stage::code;
   auto templates = llm::Templates::read(

@@ -103,7 +103,7 @@ Status write_lineages(const Arguments& arguments, const search::SelectionRequest
   return {};
 }
 
-// Returns what the compiler said about a survivor, by case: this round's facts, the file next to
+// Returns the compiler's evidence about a survivor, by case: this round's facts, the file next to
 // the previous selection, or the seed's facts.
 Result<nlohmann::json> evidence_of(const Arguments& arguments,
                                    const search::SelectionRequest& request, VariantId id) {
@@ -142,7 +142,7 @@ Result<search::History> write_history(const Arguments& arguments,
   return history;
 }
 
-// Writes what the campaign has learned so far.
+// Writes the learnings of the campaign so far.
 Status write_learnings(const Arguments& arguments, const search::History& history,
                        const search::Selection& selection) {
   TRY_ASSIGN(auto by_person, steps::read_learnings(arguments.by_person));

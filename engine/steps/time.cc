@@ -1,6 +1,6 @@
-// Step time: a compiled program's time, and what kind of time it is. Without a device this is the
-// modelled time of the facts. With a device it is the measured time: what a measure step's samples
-// say about the program next to its anchor.
+// Step time: a compiled program's time, and the kind of this time. Without a device the time is the
+// modelled time of the facts. With a device it is the measured time, from a measure step's samples
+// of the program and its anchor.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -16,7 +16,7 @@ namespace {
 using namespace evolve;
 using nlohmann::json;
 
-// Returns the time of facts.json. Bad input: it has another form.
+// Returns the time of facts.json. Bad input: the record has another form.
 Result<json> modelled_time(const json& record, const std::string& path) {
   if (record.value("verdict", "") != "ok") {
     return json{{"kind", "modelled"}, {"verdict", "not_reached"}};
@@ -37,12 +37,12 @@ Result<json> modelled_time(const json& record, const std::string& path) {
   // Only a kernel whose control flow depends on data has this time. The kernel is ranked by the
   // dearer side.
   if (modelled.cheaper_seconds) out["cheaper_seconds"] = *modelled.cheaper_seconds;
-  // A baseline has no contract, so nothing is known that it needs.
+  // A baseline has no contract, so its needs are not known.
   if (facts->needed) out["needed"] = ir::to_json(*facts->needed);
   return out;
 }
 
-// Returns the middle one of all samples of a program.
+// Returns the middle sample of a program. Of two middle samples, returns the longer one.
 double median_of(const search::Samples& samples, std::array<double, 2> search::Block::*program) {
   std::vector<double> all;
   for (const auto& blocks : samples.runs) {
@@ -68,7 +68,7 @@ struct Case {
   std::optional<ir::Needs> needs;  // nullopt: a baseline, which has no contract
 };
 
-// The least time that a call of the case can take on the measured device. A sample below it is
+// The minimum time that a call of the case can take on the measured device. A sample below it is
 // wrong, not fast.
 struct Floor {
   double seconds = 0;

@@ -1,5 +1,4 @@
-// Shared functions of a round's steps: they read what the round's variants are, and what became of
-// them.
+// Shared functions of a round's steps, which read the round's variants and the records about them.
 #pragma once
 
 #include <map>
@@ -28,7 +27,7 @@ inline Result<search::Space> read_space(const std::string& path) {
   return search::Space::from_spec_json(spec);
 }
 
-// Reads what became of the variants so far. Empty `path`: an empty history, because there are no
+// Reads the history of the variants so far. Empty `path`: an empty history, because there are no
 // variants yet.
 inline Result<search::History> read_history(const std::string& path) {
   if (path.empty()) return search::History();
@@ -38,7 +37,7 @@ inline Result<search::History> read_history(const std::string& path) {
   return history;
 }
 
-// Reads what was learned. Empty `path`: there is no such file, and nothing was learned.
+// Reads the learnings. Empty `path`: there is no such file, and nothing was learned.
 inline Result<search::Learnings> read_learnings(const std::string& path) {
   if (path.empty()) return search::Learnings();
   TRY_ASSIGN(auto text, world::read_file(path));
@@ -46,7 +45,7 @@ inline Result<search::Learnings> read_learnings(const std::string& path) {
 }
 
 // Returns the cases as a round's variants are judged by them. With `must_be_new` the programs must
-// be new; the seed is not judged by that.
+// be new; the seed is not judged by this rule.
 inline std::vector<search::CaseRecord> judged_in_round(std::vector<search::CaseRecord> cases,
                                                        bool must_be_new) {
   for (search::CaseRecord& one : cases) one.judged.must_be_new = must_be_new;
@@ -61,7 +60,7 @@ inline std::vector<search::BenchCase> benches_of(const std::vector<search::CaseR
   return out;
 }
 
-// Reads what a round handed on.
+// Reads the selection of a round.
 inline Result<search::Selection> read_previous(const std::string& path) {
   TRY_ASSIGN(auto record, read_json(path));
   auto previous = search::read_selection(record);
@@ -69,8 +68,8 @@ inline Result<search::Selection> read_previous(const std::string& path) {
   return previous;
 }
 
-// Reads what the first cut said about a round, by variant, from its cut.json. Empty `path`: the
-// round had no cut.
+// Reads the decisions of the first cut on a round, by variant, from the round's cut.json. Empty
+// `path`: the round had no cut.
 inline Result<std::map<VariantId, search::Admission>> read_cut(const std::string& path) {
   std::map<VariantId, search::Admission> out;
   if (path.empty()) return out;
@@ -97,7 +96,7 @@ inline Result<search::Evaluated> read_variant(const std::string& folder,
       judged);
 }
 
-// Reads what the compiler said about a variant, by case; language models are shown this.
+// Reads the compiler's evidence about a variant, by case. Prompts for language models show it.
 inline Result<nlohmann::json> read_evidence(const std::string& folder,
                                             const std::vector<search::BenchCase>& cases) {
   nlohmann::json out = {{"cases", nlohmann::json::object()}};
@@ -111,7 +110,7 @@ inline Result<nlohmann::json> read_evidence(const std::string& folder,
 }
 
 // Writes the part of a cut or a race that a variant's own measurements read: only whether the
-// variant is in. So nothing else there causes a new measurement.
+// variant is in. So nothing else in the cut or the race causes a new measurement.
 inline Status write_admission(const std::string& path, bool is_in) {
   return write_json(path, {{"is_in", is_in}});
 }

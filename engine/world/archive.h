@@ -28,9 +28,9 @@ struct ArchiveLimits {
 };
 
 // Calls `visit` for each file of a tar archive, in order, until a call fails. The archive may be
-// compressed with gzip or zstd, or not at all. Bad input: a file or the total is over its limit,
-// which shows before the excess is in memory. External: an entry is not a regular file, or the
-// archive cannot be read.
+// compressed with gzip or zstd, or not at all. Bad input: a file or the total is over its limit.
+// The excess is never collected in memory. External: an entry is not a regular file, or the archive
+// cannot be read.
 Status read_archive(const std::string& path, const ArchiveLimits& limits,
                     const std::function<Status(ArchivedFile)>& visit);
 

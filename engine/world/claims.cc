@@ -10,8 +10,8 @@ namespace evolve::world {
 
 namespace {
 
-// The lock on the byte that stands for an action. Two actions with the same byte would only wait
-// for each other.
+// Returns the lock on the byte that stands for an action. Two actions with the same byte would only
+// wait for each other.
 struct flock lock_of(const Digest& action, short type) {
   struct flock lock = {};
   lock.l_type = type;

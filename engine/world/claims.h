@@ -1,5 +1,5 @@
-// Claims as locks on the bytes of one file, one byte for each action. The kernel releases them when
-// their process ends, however it ends. The file stays empty.
+// Claims as locks on the bytes of one file, one byte for each action. The operating system releases
+// the locks of a process when the process ends, even if it is killed. The file stays empty.
 #pragma once
 
 #include <string>

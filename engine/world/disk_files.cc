@@ -26,7 +26,7 @@ namespace {
 template <typename Sink>
 Status for_each_piece(int fd, const std::string& path, const struct stat& st, Sink sink) {
   std::array<char, 1 << 16> buffer;
-  // Only regular files say how long they are.
+  // Only regular files have a known size.
   off_t left = S_ISREG(st.st_mode) ? st.st_size : -1;
   while (left != 0) {
     ssize_t count = ::read(fd, buffer.data(), buffer.size());
@@ -130,7 +130,7 @@ Result<std::optional<FileState>> DiskFiles::look(const std::string& path, const 
     if (stamp_of(st) == before->stamp) return std::optional(*before);
   }
   const int64_t now = SystemClock().file_time();
-  // O_NONBLOCK: opening a pipe must not wait for a writer.
+  // O_NONBLOCK is needed, because opening a pipe must not wait for a writer.
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (fd.get() < 0) {
     if (is_absence(errno)) return std::optional<FileState>{};
@@ -186,7 +186,7 @@ Result<bool> DiskFiles::place(const std::string& from, const std::string& to, Sh
     return system_error("rename", to, error_number);
   }
   if (sharing == Sharing::names) {
-    // Between two names of one file rename(2) does nothing and leaves both.
+    // If both are names of one file, rename(2) does nothing and leaves both.
     ::unlink(temporary.c_str());
     constexpr mode_t kRead = 0444, kExecute = 0111;
     ::chmod(to.c_str(), kRead | (st.st_mode & kExecute));

@@ -11,7 +11,7 @@
 
 namespace evolve::world {
 
-// The Files port on the real disk. Not synchronised; each thread uses its own.
+// The Files port on the real disk. Not synchronised, so each thread uses its own object.
 class DiskFiles : public Files {
  public:
   Result<std::string> read(const std::string& path) override;
@@ -19,8 +19,9 @@ class DiskFiles : public Files {
   Status write(const std::string& path, std::string_view bytes) override;
   Status remove(const std::string& path) override;
   Status make_folders(const std::string& path) override;
-  // The stamp is the digest of device, inode, size, mtime and ctime. A file that was written within
-  // the file system's time granularity before the read gets no stamp (git's "racy" files).
+  // The stamp is the digest of device, inode, size, mtime and ctime. A file gets no stamp if it was
+  // written just before it was read, within the resolution of the file system's clock (git calls
+  // such files "racy").
   Result<std::optional<FileState>> look(const std::string& path, const FileState* before) override;
   Result<bool> place(const std::string& from, const std::string& to, Sharing sharing,
                      const Digest& content) override;

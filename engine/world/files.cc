@@ -17,7 +17,7 @@ namespace evolve::world {
 
 namespace {
 
-// The call that failed, and its errno. False: no call failed.
+// The call that failed, and its errno; as a boolean, whether a call failed.
 struct ReadFailure {
   const char* call = nullptr;
   int error_number = 0;

@@ -1,5 +1,5 @@
-// Files on a POSIX file system: whole-file reads, atomic writes.
-// The only place that turns errno into an Error; every message has the call and the path.
+// Files on a POSIX file system: whole-file reads, atomic writes. Only this code turns errno into an
+// Error, so every such message has the call and the path.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@ namespace evolve::world {
 // Returns the external Error for a failed system call: "<call> '<path>': <strerror>".
 Error system_error(std::string_view call, const std::string& path, int error_number);
 
-// Whether there is a file or folder at `path`. False also where the system cannot tell.
+// Whether there is a file or folder at `path`. False also if the system cannot tell.
 bool is_there(const std::string& path);
 
 // Returns the bytes of a file. A missing file is an external error.
 Result<std::string> read_file(const std::string& path);
-// As read_file(), for the texts of a manifest: the error is bad input, and its message is only the
-// reason.
+// Reads a file as read_file() does, but for the texts of a manifest: an error is bad input, and its
+// message is only the reason.
 Result<std::string> load_text(const std::string& path);
 
 // Returns a name in the folder of `path` that no other writer of this or another process uses.

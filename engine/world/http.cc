@@ -29,7 +29,7 @@ using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 using Easy = std::unique_ptr<CURL, void (*)(CURL*)>;
 using Headers = std::unique_ptr<curl_slist, void (*)(curl_slist*)>;
 
-// One request under way.
+// A request in progress.
 struct Transfer {
   const HttpRequest& request;
   HttpResponse& response;
@@ -134,7 +134,7 @@ void prepare_security(CURL* handle, const HttpOptions& options) {
   }
 }
 
-// Sets how long an answer may take. A request with `take` has no limits but its own.
+// Sets how long an answer may take. A request with `take` has only its own limits.
 void prepare_limits(CURL* handle, const HttpRequest& request, const HttpOptions& options) {
   const bool is_free = static_cast<bool>(request.take);
   if (request.most_silence > 0) {

@@ -13,8 +13,8 @@
 namespace evolve::world {
 
 struct HttpOptions {
-  // The limit for connecting, and for how long an answer may average less than 1 kB a second. A
-  // whole request may take 60 times as long.
+  // The limit for connecting, and for the time in which an answer may average less than 1 kB a
+  // second. A whole request may take 60 times as long.
   int timeout_seconds = 10;
   std::string user_password;  // "name:password"; empty: none
   std::string bearer_token;   // empty: none
@@ -28,7 +28,7 @@ struct HttpOptions {
   bool outlives_interrupt = false;
 };
 
-// Returns the default patience, whose pauses really wait.
+// Returns the default patience, whose pauses wait in real time.
 Patience patience();
 
 class CurlHttp : public Http {

@@ -23,7 +23,7 @@ constexpr uint32_t kMagic = 0x184D2A5E;
 constexpr size_t kHead = 8;
 constexpr size_t kTail = 13;
 constexpr uint64_t kChunk = 1 << 16;
-// Enough for the seal of 1 TiB.
+// The limit is enough for the seal of a file of 1 TiB.
 constexpr uint64_t kMostFrame = uint64_t{2} << 30;
 
 std::string frame_of(const std::string& format, uint64_t size,
@@ -38,7 +38,7 @@ std::string frame_of(const std::string& format, uint64_t size,
   return out + text + fmt::format("{:>12}\n", whole);
 }
 
-// Returns the digests of the first `size` bytes, chunk by chunk; fewer where the file ends earlier.
+// Returns the digests of the first `size` bytes, chunk by chunk; fewer if the file ends earlier.
 std::vector<std::string> digests_of(std::ifstream& file, uint64_t size) {
   std::vector<std::string> out;
   std::string chunk;

@@ -1,4 +1,4 @@
-// The plans that language models write for a campaign's variants: what became of each, and a
+// The plans that language models write for a campaign's variants, with the state of each plan and a
 // person's decision on it (engine/search/proposal/plan_file.h).
 #pragma once
 
@@ -14,9 +14,9 @@
 namespace evolve {
 
 enum class PlanState {
-  unasked,  // no model has written it yet
+  unasked,  // no model has written the plan yet
   failed,   // the model gave no plan, so there is nothing to decide
-  open,     // waits for a person
+  open,     // waits for a person's decision
   approved,
   rejected
 };
@@ -29,13 +29,13 @@ struct VariantPlan {
   PlanState state = PlanState::unasked;
   std::string path;           // the file of the person's decision
   llm::Plan planned;          // the model's own plan
-  search::PlanFile decision;  // if the state is approved or rejected
+  search::PlanFile decision;  // only set if the state is approved or rejected
   std::string model, mode;
 
   [[nodiscard]] bool is_edited() const {
     return state == PlanState::approved && !planned.text.empty() && decision.plan != planned.text;
   }
-  // Returns the plan that is carried out, or would be.
+  // Returns the plan for the code: the person's plan, or the model's if the person wrote none.
   [[nodiscard]] const std::string& text() const {
     return decision.plan.empty() ? planned.text : decision.plan;
   }
@@ -45,8 +45,8 @@ struct VariantPlan {
 // input: a person's file is not a decision.
 Result<std::vector<VariantPlan>> plans_of(const Campaign& campaign, int first_round,
                                           int last_round);
-// Returns the plan of a variant. Bad input: no person decides on that variant, or it has no plan
-// yet.
+// Returns the plan of a variant. Bad input: no person decides on that variant, or the variant has
+// no plan yet.
 Result<VariantPlan> find_plan(const Campaign& campaign, const std::string& id);
 
 // Plans of a round on which nobody has decided, judging by the files that exist.
@@ -55,10 +55,12 @@ struct UndecidedPlans {
   std::vector<std::string> ids;    // of the variants
   std::vector<std::string> files;  // to be built before people can decide
 };
-// Returns the undecided plans that the targets need, of the first such round after `after`.
+// Returns the undecided plans that the targets need in one round: the first round after `after`
+// that has such plans.
 UndecidedPlans undecided_plans(const Campaign& campaign, const Graph& graph,
                                const std::vector<NodeId>& targets, int after);
-// Bad input, with a hint: some of these plans, which are built by now, wait for a person.
+// Checks that people have decided on all of these plans, which are built by now. Bad input, with a
+// hint: some plans still wait.
 Status check_decided(const Campaign& campaign, const UndecidedPlans& plans);
 
 // Returns the variants of a round that wait for a person: for a kernel, or for a decision on a

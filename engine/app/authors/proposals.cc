@@ -28,8 +28,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the selection that a round starts from; nullopt: there is no round before, or it was not
-// built.
+// Returns the selection that a round starts from; nullopt: there is no earlier round, or the
+// earlier round was not built.
 Result<std::optional<search::Selection>> selection_before(const Campaign& campaign, int round) {
   if (round == 1) return std::optional<search::Selection>();
   return selection_of(campaign, round - 1);
@@ -127,7 +127,8 @@ class Normaliser {
   Scratch scratch_;
 };
 
-// Returns the first line of `given` that `wanted` lacks, for people; empty: there is no such line.
+// Returns the first line of `given` that `wanted` lacks, shortened for a message; empty: there is
+// no such line.
 std::string first_new_line(std::string_view given, std::string_view wanted) {
   std::set<std::string_view> known;
   for (std::string_view line : lines_of(wanted)) known.insert(line);
@@ -137,8 +138,8 @@ std::string first_new_line(std::string_view given, std::string_view wanted) {
   return {};
 }
 
-// Checks that a file has outside of its block what the seed has there: other text would not be
-// used.
+// Checks that a file is the same as the seed outside of the EVOLVE block, because a build uses only
+// the block of the file.
 Status check_frame(const std::string& canonical, const std::string& seed, const std::string& name) {
   auto given = search::pieces_of(canonical);
   if (!given) return {};
@@ -171,7 +172,7 @@ Result<std::optional<VariantId>> known_source(const Campaign& campaign,
   return known == history.end() ? std::nullopt : std::optional(known->id);
 }
 
-// Returns the kernel that a proposal is compared with; empty: it is not built.
+// Returns the kernel that a proposal is compared with; empty: that kernel is not built.
 Result<std::string> parent_source(const Campaign& campaign, const PersonPlace& place,
                                   const search::ProposalFile& proposal) {
   std::string path = place.parent_path;
@@ -272,7 +273,8 @@ Result<CheckedProposal> check_proposal(const Campaign& campaign, const PersonPla
   TRY_ASSIGN(auto parent, parent_source(campaign, place, proposal));
   if (proposal.passed) return CheckedProposal();
   const Normaliser normaliser(campaign);
-  // Blank lines stand for the lines above, so that messages have the file's own line numbers.
+  // Blank lines replace the lines above the code, so that messages have the file's own line
+  // numbers.
   const std::string as_given = std::string(proposal.lines_above, '\n') + proposal.code;
   TRY(normaliser.plain(as_given, name));
   TRY_ASSIGN(auto seed_text, world::read_file(campaign.shape.files.seed));

@@ -1,5 +1,5 @@
-// Proposals by people for a campaign's rounds: the places that are theirs, the files that fill them
-// (engine/search/proposal/proposal_file.h), and whether a file can be proposed.
+// Proposals by people for a campaign's rounds: the places that people fill, the files that fill the
+// places (engine/search/proposal/proposal_file.h), and the check of a file.
 #pragma once
 
 #include <optional>
@@ -23,15 +23,18 @@ struct PersonPlace {
   std::string parent_path;  // the parent's kernel
 };
 
-// Returns the error, bad input, that no variant is a person's. `where`: the end of the message.
+// Returns an error, which is bad input: the pipeline gives people no variants. `where` ends the
+// message.
 Error no_places(const Campaign& campaign, const std::string& where);
-// Returns the places of a round, if it has any. Bad input: there is no such round.
+// Returns the places of a round. Empty: a person proposes no variant of the round. Bad input: there
+// is no such round.
 Result<std::vector<PersonPlace>> places_of(const Campaign& campaign, int round);
 // Returns the place of the variant `id`; empty: the first open place. Bad input: there is no such
 // place.
 Result<PersonPlace> find_place(const Campaign& campaign, const std::string& id);
 
-// Bad input, with a hint: a place that the targets need is open.
+// Checks that people have filled every place that the targets need. Bad input, with a hint: a place
+// is open.
 Status check_none_open(const Campaign& campaign, const Graph& graph,
                        const std::vector<NodeId>& targets);
 
@@ -39,8 +42,8 @@ Status check_none_open(const Campaign& campaign, const Graph& graph,
 struct CheckedProposal {
   std::optional<VariantId> known_as;  // the first variant with this very source
 };
-// Checks a proposal for a place, from the file `name`: it is Python, and changes the EVOLVE block
-// of its parent and nothing else. Bad input, with the line if one is known: it fails a check.
+// Checks a proposal for a place, from the file `name`: the proposal is Python, and changes only the
+// EVOLVE block of its parent. Bad input, with the line if it is known: a check fails.
 Result<CheckedProposal> check_proposal(const Campaign& campaign, const PersonPlace& place,
                                        const search::ProposalFile& proposal,
                                        const std::string& name);

@@ -9,8 +9,8 @@
 namespace evolve {
 
 // Returns the nodes that the targets name. A path below the campaign's folder may be given without
-// that folder. Bad input: there is no such target, or it needs a proposal that a person has yet to
-// make.
+// that folder. Bad input: there is no such target, or a target needs a proposal that a person has
+// yet to make.
 Result<std::vector<NodeId>> find_targets(const OpenCampaign& opened,
                                          const std::vector<std::string>& names);
 

@@ -21,10 +21,11 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// More edges are on their way to a pool than run there, so that no pod waits for its next edge.
+// A pool gets more edges than its pods run at the same time, so that no pod waits for its next
+// edge.
 constexpr int kPlacesPerRunning = 2;
 
-// Returns a name for this process that no other on its machine and in its state folder has had.
+// Returns a name that no other process on this machine has had for this state folder.
 Digest session_of(const State& state, Clock& clock) {
   return digest_of(
       fmt::format("{} {} {} {}", state.folder, ::getpid(), clock.utc(), clock.monotonic_seconds()));

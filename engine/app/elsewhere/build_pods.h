@@ -1,5 +1,5 @@
-// A build's nodes: from the pipeline's `cluster` to the runner that sends edges there, and the
-// report on their use at the end.
+// The pods of a build: everything from the pipeline's `cluster` to the runner that sends edges
+// there, and the report on the pods' use at the end.
 #pragma once
 
 #include <memory>
@@ -18,16 +18,17 @@
 
 namespace evolve {
 
-// Returns the use of each node pool as JSON.
+// Returns the use of each pod pool as JSON.
 nlohmann::json json_of(const std::map<std::string, PoolUse>& uses);
 
 class BuildPods {
  public:
-  // Returns the nodes of a campaign; null: the campaign gives nothing to a cluster. Asks the
-  // cluster for nothing yet. `state` must outlive the nodes.
+  // Returns the pods of a campaign; null: the campaign sends no edges to a cluster. Sends nothing
+  // to the cluster yet. `state` must outlive the pods.
   static Result<std::unique_ptr<BuildPods>> open(const Campaign& campaign, State& state);
 
-  // Begins to watch the cluster, and makes the runner, which lets `local` run all other edges.
+  // Begins to watch the cluster, and makes the runner. The runner lets `local` run the edges that
+  // are not for the cluster.
   void start(Runner& local);
   // REQUIRES: start() was called.
   Runner& runner() { return *runner_; }
@@ -35,18 +36,18 @@ class BuildPods {
   [[nodiscard]] Resources places() const;
   [[nodiscard]] k8s::ClusterState state();
 
-  // Complete after the runner's stop().
+  // The warnings and the use are complete only after the runner's stop().
   [[nodiscard]] std::vector<std::string> warnings() const;
   [[nodiscard]] const std::map<std::string, PoolUse>& use() const { return dispatcher_.use(); }
   [[nodiscard]] nlohmann::json report() const;
-  // "nodes: tpu 12 pods, 340 s, 1360 chip-seconds".
+  // Returns a text such as "nodes: tpu 12 pods, 340 s, 1360 chip-seconds".
   [[nodiscard]] std::string text() const;
 
  private:
   BuildPods(const Campaign& campaign, State& state, std::unique_ptr<Cluster> cluster,
             const cache::RemoteAddress& store, k8s::DispatcherSettings settings);
-  // Whether the process of a session of this machine and state folder has ended. False: the process
-  // is at work.
+  // Whether the process of a session has ended, if the session is of this machine and state folder.
+  // False: the process runs, or its end cannot be proved.
   bool is_dead(const std::string& session);
 
   std::unique_ptr<Cluster> cluster_;

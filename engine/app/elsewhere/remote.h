@@ -1,5 +1,5 @@
-// A build's remote cache: from the command line and the environment to the memo that the build
-// asks, and the report on it at the end.
+// A build's remote cache: its settings, the memo through which the build uses it, and the report at
+// the end.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ namespace evolve {
 struct RemoteSettings {
   std::string url;           // empty: $EVOLVE_REMOTE_CACHE; if that is empty, no cache
   bool writes = false;       // results are stored there, too
-  int timeout_seconds = 10;  // world::HttpOptions
+  int timeout_seconds = 10;  // as in world::HttpOptions
 };
 
 struct RemoteReport {
@@ -27,19 +27,19 @@ struct RemoteReport {
 };
 
 // Returns the address on the command line or in $EVOLVE_REMOTE_CACHE; nullopt: no remote cache is
-// wanted. If $STORAGE_EMULATOR_HOST is set, "host:port" or a URL, a bucket is asked there.
+// wanted. If $STORAGE_EMULATOR_HOST ("host:port" or a URL) is set, requests to a bucket go there.
 Result<std::optional<cache::RemoteAddress>> remote_address(const RemoteSettings& settings);
-// Returns the client for that address. It says who is asking by $EVOLVE_REMOTE_CACHE_TOKEN or
-// $EVOLVE_REMOTE_CACHE_USER, "name:password". Where neither is set, it asks a bucket of Google's as
-// the machine's or the pod's own account (cache/account_http.h). The metadata server for that is at
-// $GCE_METADATA_HOST.
+// Returns the client for that address. Its credential is $EVOLVE_REMOTE_CACHE_TOKEN or
+// $EVOLVE_REMOTE_CACHE_USER ("name:password"). If neither is set, requests to a bucket of Google's
+// use the machine's or the pod's own account (cache/account_http.h). $GCE_METADATA_HOST names the
+// metadata server that has the account.
 std::unique_ptr<Http> remote_http(const RemoteSettings& settings,
                                   const cache::RemoteAddress& address);
 
 class Remote {
  public:
-  // Returns the remote cache; null: none is wanted. Asks the server for nothing yet. `state` must
-  // outlive the cache.
+  // Returns the remote cache; null: no remote cache is wanted. Sends nothing to the server yet.
+  // `state` must outlive the cache.
   static Result<std::unique_ptr<Remote>> open(const RemoteSettings& settings, State& state);
 
   Memo& memo() { return memo_; }
@@ -59,7 +59,7 @@ class Remote {
 // Returns one warning for each kind of trouble.
 std::vector<std::string> warnings_of(const RemoteReport& report);
 nlohmann::json json_of(const RemoteReport& report);
-// "remote cache: 41 results taken (1.2 MB), 3 stored (20 kB)".
+// Returns a text such as "remote cache: 41 results taken (1.2 MB), 3 stored (20 kB)".
 std::string text_of(const RemoteReport& report);
 
 }  // namespace evolve

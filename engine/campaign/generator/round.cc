@@ -30,7 +30,8 @@ void write_head(const CampaignShape& shape, StepText& text) {
   if (have('|')) text.comment("bar = |\n");
 }
 
-// Adds round 0, which the variants are compared with. XLA's baseline is first: it compiles longest.
+// Adds round 0, which the variants are compared with. XLA's baseline comes first, because it takes
+// the longest to compile.
 void write_seed(const CampaignShape& shape, StepText& text) {
   VariantFiles files;
   write_baseline(shape, text, files);

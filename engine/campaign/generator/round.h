@@ -1,8 +1,8 @@
 // The generator: turns a campaign's shape into the manifest of all its rounds. Pure and
 // deterministic: the same shape gives the same text on any machine, in any clone, at any time.
 //
-// The number of variants a round is fixed, so the graph of all rounds is static: the mutate edges
-// of round N+1 read what the select edge of round N wrote.
+// The number of variants per round is fixed, so the graph of all rounds is static. The mutate edges
+// of round N+1 read the files that the select edge of round N writes.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct Effort {
 struct Timing {
   Effort screening = {.processes = 2, .runs = 3, .seconds = 1.5};   // short: finds the finalists
   Effort confirming = {.processes = 3, .runs = 4, .seconds = 8.0};  // finalists, seed and baseline
-  int finalists = 1;                                                // a round, at most
+  int finalists = 1;                                                // per round, at most
 };
 
 // Returns `timing` with its seconds scaled so that a round of `variants`, each with `cases`, takes
@@ -47,7 +47,7 @@ struct CampaignFiles {
   std::string llm;        // the configuration of the language models; empty: none
   std::string proposals;  // the folder of people's proposals
 
-  // Returns all of them; empty: not named.
+  // Returns all files and folders. Empty: not named.
   [[nodiscard]] std::vector<std::string> all() const {
     return {spec, seed, reference, xla, constants, learnings, llm, proposals};
   }
@@ -64,7 +64,7 @@ struct CampaignShape {
   std::vector<std::string> check_cases;
   std::vector<std::string> llm_keys;  // names of the environment variables that hold models' keys
   Timing timing;                      // used if is_measured()
-  bool is_sandboxed = true;           // false: only resource limits hold candidates back
+  bool is_sandboxed = true;           // false: only resource limits restrict candidates
   // The Python files that the steps consist of (step_sources.h).
   std::vector<std::string> step_sources;
   std::map<std::string, std::string> pod_pools;  // by step: the pool that runs it
@@ -83,8 +83,8 @@ Digest digest_of(const CampaignShape& shape);
 
 // Returns the judged cases, check cases first.
 std::vector<JudgedCase> judged_cases(const CampaignShape& shape);
-// Returns the judged cases of a variant. The seed need not be new, because others are compared with
-// it.
+// Returns the judged cases of a variant. The seed's cases do not include the near-duplicate check,
+// because the other variants are compared with the seed.
 std::vector<JudgedCase> judged_cases(const CampaignShape& shape, int number);
 
 // Returns the round of a variant; the seed's is 0.

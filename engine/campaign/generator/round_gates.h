@@ -9,16 +9,17 @@
 
 namespace evolve {
 
-// These return the report that opens a stage, in a variant's folder. It says only whether the stage
-// is reached. So only the verdict of an earlier report can cause a step to run again.
+// These return the path of the report that opens a stage, in a variant's folder. The report says
+// only whether the variant reaches the stage. So a step behind the gate runs again if the verdict
+// of an earlier report changes, but not if anything else in that report does.
 std::string checks_gate(const std::string& folder);
 std::string compile_gate(const std::string& folder);
 
 // Adds the edges that make both reports for a variant.
 void write_gates(const CampaignShape& shape, int number, StepText& text);
 
-// Adds the edge that fails if the seed does not pass, and returns its output. A build ends there,
-// because it has nothing to compare variants with.
+// Adds the edge that fails if the seed does not pass, and returns the edge's output. The failure
+// ends the build, because there is nothing to compare variants with.
 std::string write_seed_gate(const CampaignShape& shape, StepText& text);
 
 }  // namespace evolve

@@ -30,8 +30,8 @@ std::map<std::string, Share> shares_of(const CampaignShape& shape, int round) {
   return out;
 }
 
-// Returns an edge that writes the kernels of several variants and takes only their ids. So one edge
-// decides all that a mutator proposes for a round.
+// Returns an edge that takes the ids of several variants and writes all their kernels. So one edge
+// decides all proposals of a mutator for a round.
 StepEdge proposals(const std::string& step, const std::string& subject,
                    const std::vector<std::string>& ids, const std::string& folder) {
   StepEdge edge(step, subject);
@@ -54,7 +54,7 @@ void add_ancestry(StepEdge& edge, const CampaignShape& shape, int round) {
   for (const std::string& lineage : ancestry.lineages) edge.in("lineage", lineage);
 }
 
-// Adds what steers the proposals: the round, the random seed and the history.
+// Adds the flags and files that steer the proposals: the round, the random seed and the history.
 void add_history(StepEdge& edge, const CampaignShape& shape, int round) {
   edge.flag("round", round).flag("random-seed", shape.pipeline.mutate.random_seed);
   const Ancestry ancestry = ancestry_of(shape, round);
@@ -150,10 +150,10 @@ StepEdge prompt_edge(const CampaignShape& shape, int round, const ModelTask& ask
 }
 
 // Returns the edge that copies the models' file for a round. The file is an order-only input, so
-// its content is not in the key, and an edit of it repeats no question. All other inputs of the
-// round's questions are in the key. An edit of one of them asks again, with the models' file as it
-// is then. The edge is tentative: until the round is recorded, and its answers with it, every build
-// copies the present file.
+// its content is not in the key, and an edit of the file repeats no question. All other inputs of
+// the round's questions are in the key. If one of these inputs changes, the questions are asked
+// again, with the models' file as it is then. The edge is tentative: every build copies the present
+// file, until the round and its answers are recorded.
 EdgeText models_edge(const CampaignShape& shape, int round, const StepEdge& prompt) {
   EdgeText out = {.rule = "models",
                   .outputs = {models_file(round)},
@@ -171,8 +171,8 @@ EdgeText models_edge(const CampaignShape& shape, int round, const StepEdge& prom
   return out;
 }
 
-// Returns the edge that asks a model. The answer depends only on the request. prompt.json also has
-// prices and rates, so it must exist, but is not in the key.
+// Returns the edge that asks a model. The answer depends only on the request. prompt.json must
+// exist, but it also has prices and rates. So it is not in the key.
 StepEdge exchange_edge(const CampaignShape& shape, const ModelTask& asked,
                        const PromptStage& stage) {
   StepEdge out("exchange", stage.subject(asked.id));
@@ -200,8 +200,8 @@ StepEdge adopt_edge(const CampaignShape& shape, int round, const ModelTask& aske
   return out;
 }
 
-// Returns the edge that says what became of a plan. It reads a person's file only if there is
-// something to decide, so that file is no input in the graph.
+// Returns the edge that writes the outcome of a plan. The step reads a person's file only if there
+// is something to decide, so that file is not an input in the graph.
 StepEdge plan_edge(const CampaignShape& shape, const ModelTask& asked) {
   const PlanFiles files = plan_files(shape, asked.id, asked.folder);
   StepEdge out("plan", asked.id);
@@ -215,8 +215,9 @@ StepEdge plan_edge(const CampaignShape& shape, const ModelTask& asked) {
   return out;
 }
 
-// Adds separate edges for the request, the answer and what is made of the answer, so that an answer
-// is paid for only once. If models plan first, the plan's request, answer and decision come before.
+// Adds separate edges for the request, for the answer and for the variant that the answer becomes.
+// So an answer is paid for only once. If models plan first, the plan's request, answer and decision
+// come before these edges.
 void write_llm(const CampaignShape& shape, int round, const Share& share, StepText& text) {
   for (size_t i = 0; i < share.ids.size(); ++i) {
     const ModelTask asked = model_task(share, i, round);
@@ -242,8 +243,8 @@ void write_llm(const CampaignShape& shape, int round, const Share& share, StepTe
   }
 }
 
-// Adds the edges of what a person proposes. They also read the canonical form of the person's file,
-// in which the markers are known.
+// Adds the edges of a person's proposals. They also read the canonical form of the person's file,
+// which has the canonical markers.
 void write_person(const CampaignShape& shape, int round, const Share& share, StepText& text) {
   for (size_t i = 0; i < share.ids.size(); ++i) {
     const ModelTask asked = model_task(share, i, round);
@@ -261,7 +262,7 @@ void write_person(const CampaignShape& shape, int round, const Share& share, Ste
 std::vector<int> variants_by(const CampaignShape& shape, const std::string& mutator,
                              int first_round, int last_round) {
   std::vector<int> out;
-  // Most campaigns have no such variant, and every build calls this.
+  // Most campaigns have no variant of this mutator, and every build calls this function.
   const bool is_there =
       (shape.pipeline.mutate.opening > 0 && mutator == "person") ||
       std::any_of(shape.pipeline.mutate.mix.begin(), shape.pipeline.mutate.mix.end(),

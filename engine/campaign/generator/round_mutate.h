@@ -1,5 +1,5 @@
 // The edges of a campaign's manifest that propose a round's variants. They read the survivors of
-// the round before and what became of all variants so far. They write each variant's kernel.py and
+// the round before and the history of all variants so far. They write each variant's kernel.py and
 // variant.json.
 #pragma once
 
@@ -11,9 +11,9 @@
 
 namespace evolve {
 
-// Returns the mutator that proposes a variant. In the opening rounds that is a person. In later
-// rounds each mutator proposes as often as its weight says, evenly mixed from round to round.
-// REQUIRES: number > 0.
+// Returns the mutator that proposes a variant. In the opening rounds this is always a person. In
+// later rounds the mutators propose in proportion to their weights, evenly mixed from round to
+// round. REQUIRES: number > 0.
 const std::string& mutator_of(const CampaignShape& shape, int number);
 // Returns the file in which a person proposes a variant. REQUIRES: the variant's mutator is a
 // person.
@@ -27,7 +27,7 @@ struct PlanFiles {
   std::string decision;          // a person's decision on the plan
   std::string outcome;           // plan.json
 };
-// `folder` is the variant's.
+// Returns the files of a variant's plan. `folder` is the variant's folder.
 PlanFiles plan_files(const CampaignShape& shape, const std::string& id, const std::string& folder);
 // Returns the numbers of the variants of these rounds on whose plans people decide, in order.
 std::vector<int> planned_variants(const CampaignShape& shape, int first_round, int last_round);
@@ -38,8 +38,8 @@ void write_mutators(const CampaignShape& shape, int round, StepText& text);
 // Returns "$work/round-2".
 std::string round_folder(int round);
 
-// The files that a round starts from: the selection of the round before, its history, what was
-// learned, and the lineages' kernels. Empty: the first round.
+// The files that a round starts from: the selection of the round before, its history, its
+// learnings, and the lineages' kernels. In the first round all members are empty.
 struct Ancestry {
   std::string selection;
   std::string history;

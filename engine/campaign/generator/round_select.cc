@@ -26,7 +26,7 @@ VariantFiles seed_files(const CampaignShape& shape) {
   VariantFiles out = {{.kind = FileKind::record, .folder = seed},
                       {.kind = FileKind::canonical, .folder = seed}};
   for (const StepReport& report : judging_reports(judged_cases(shape))) {
-    if (report.step == "novelty") continue;  // others are compared with the seed
+    if (report.step == "novelty") continue;  // other variants are compared with the seed
     out.push_back({.kind = report_of_step(report.step),
                    .folder = fmt::format("{}/{}", seed, report.case_name)});
   }
@@ -39,8 +39,8 @@ VariantFiles with_seed(const CampaignShape& shape, VariantFiles files) {
   return files;
 }
 
-// Returns the start of the edge of a step that admits some of a round's variants. The step's own
-// flags follow, and end_admission().
+// Returns the start of the edge of a step that admits some of a round's variants. The caller adds
+// the step's own flags, and then calls end_admission().
 StepEdge begin_admission(const CampaignShape& shape, const char* step, int round) {
   StepEdge edge(step, fmt::format("round-{}", round));
   edge.in("spec", "$work/spec.json").flag("top-k", shape.pipeline.select.capacity());
@@ -73,7 +73,7 @@ void add_rule(const CampaignShape& shape, StepEdge& edge) {
       edge.flag(flag, value);
     }
   });
-  // Only this policy draws.
+  // Only this policy draws random numbers.
   if (rule.policy == "map_elites") edge.flag("random-seed", shape.pipeline.mutate.random_seed);
 }
 

@@ -8,16 +8,17 @@
 
 namespace evolve {
 
-// `files`: the files that the round's variants have so far.
+// In all of these, `files` are the files that the round's variants have so far.
 
-// Selects the variants to measure at all: not rejected, and not far slower in the model.
+// Adds the edge that selects the variants to measure at all: those that are not rejected, and not
+// far slower in the model.
 void write_cut(const CampaignShape& shape, int round, const VariantFiles& files, StepText& text);
-// Selects the variants to measure again, among those that are not rejected.
+// Adds the edge that selects the variants to measure again, among those that are not rejected.
 void write_race(const CampaignShape& shape, int round, const VariantFiles& files, StepText& text);
-// Selects the variants that may survive by their modelled times.
+// Adds the edge that selects the variants that may survive by their modelled times.
 void write_finalists(const CampaignShape& shape, int round, const VariantFiles& files,
                      StepText& text);
-// Selects the variants that survive.
+// Adds the edge that selects the variants that survive.
 void write_select(const CampaignShape& shape, int round, const VariantFiles& files, StepText& text);
 
 }  // namespace evolve

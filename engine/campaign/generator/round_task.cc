@@ -21,7 +21,8 @@ void write_steps(const CampaignShape& shape, StepText& text) {
   text.add_phony("$work/rules/all", all);
 }
 
-// Returns the subject of an edge that is named after a path: one line, whatever the path holds.
+// Returns the subject of an edge that is named after a path: one line, whatever characters the path
+// has.
 std::string subject_of(const std::string& path) {
   return path_value(plain_line(path));
 }
@@ -46,8 +47,8 @@ void write_kernel(const CampaignShape& shape, StepText& text) {
                             "$work/round-0/xla/canonical.py", ""));
 }
 
-// Adds the edge that computes what the reference gives for a case. `is_whole`: all of it; otherwise
-// only at the places where a large timed case is compared.
+// Adds the edge that computes the reference's outputs for a case. If `is_whole` is false, the edge
+// computes only the places at which a large timed case is compared.
 void write_expected(const CampaignShape& shape, const std::string& name, bool is_whole,
                     StepText& text) {
   const std::string folder = "$work/cases/" + name;
@@ -61,8 +62,8 @@ void write_expected(const CampaignShape& shape, const std::string& name, bool is
                .out("out", folder + "/expected.npz"));
 }
 
-// Adds the edge that checks whether the task asks for anything. Its failure is the user's error,
-// not a fault.
+// Adds the edge that checks that a case does not accept values that no kernel has to compute, such
+// as zeros. The edge's failure is the user's error, not a fault.
 void write_audit(const std::string& name, StepText& text) {
   const std::string folder = "$work/cases/" + name;
   text.add(StepEdge("audit", name)
@@ -96,8 +97,8 @@ std::string marker_flags(const CampaignShape& shape) {
 void write_task(const CampaignShape& shape, StepText& text) {
   write_steps(shape, text);
   write_kernel(shape, text);
-  // The secret is drawn once and recorded like a person's words: anyone with the record has the
-  // secret, and no candidate has it.
+  // The secret is drawn once and recorded, like a person's input. Anyone with the record has the
+  // secret, but no candidate has it.
   text.add({.rule = "secret",
             .outputs = {"$work/secret"},
             .bindings = {{"subject", "of the judge"}, {"class", "recorded"}}});

@@ -95,8 +95,8 @@ class VariantWriter {
     gave(FileKind::lower, one);
   }
 
-  // Adds the check that a candidate's programs are of the kind that was asked for. The program of a
-  // case that is only timed is compared with the candidate's traces for the checked cases.
+  // Adds the check that a candidate's programs meet the contract. The program of a case that is
+  // only timed is compared with the candidate's traces for the checked cases.
   void write_contract(const CaseOf& one) {
     StepEdge edge("contract", one.subject());
     edge.set("report", one.file("contract.json"))
@@ -196,14 +196,14 @@ class VariantWriter {
 
   void write_analyze(const CaseOf& one) {
     StepEdge edge = on_compiled("analyze", one);
-    // A baseline is not compared with what its case needs.
+    // A baseline is not compared with the needs of its case.
     if (one.is_candidate()) add_needs(one, edge);
     text_.add(edge.in_variable("cost", one.shared("cost.json"))
                   .set("report", one.file("facts.json"))
                   .writes(one.file("facts.json")));
   }
 
-  // Adds the files that say what a candidate's work must be.
+  // Adds the files that state the work that a candidate must do.
   static void add_needs(const CaseOf& one, StepEdge& edge) {
     edge.in("terms", one.shared("terms.json")).in("signature", one.shared("signature.json"));
   }
@@ -215,8 +215,8 @@ class VariantWriter {
   }
 
   // Adds the edges that measure a case. A short measurement decides which of a round's variants are
-  // in the race; those are measured again, longer. The seed and the XLA baseline are not in the
-  // race.
+  // finalists. The finalists are measured again, longer. The seed and the XLA baseline do not take
+  // part in this race.
   void write_measured_time(const CaseOf& one) {
     StepEdge time = time_edge(one);
     time.in("samples", one.file("samples.json")).in("cost", one.shared("cost.json"));
@@ -241,7 +241,7 @@ class VariantWriter {
     std::string file;    // "samples": samples.json
     std::string suffix;  // the subject's
     Effort effort;
-    std::string race;  // file of the race or cut that says whether to measure; empty: always
+    std::string race;  // report of the race or cut that decides; empty: always measured
   };
 
   // Adds the edge that measures a variant's program next to the seed's. Only one such edge runs at

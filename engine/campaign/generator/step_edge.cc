@@ -12,7 +12,7 @@ enum class Program { native, python };
 struct Step {
   std::string_view name;
   Program program;
-  bool is_portable = false;  // names of files do not matter to it
+  bool is_portable = false;  // names of files do not change its outputs
   bool is_enclosed = false;  // runs or reads a candidate's code or programs
 };
 

@@ -13,9 +13,9 @@
 
 namespace evolve {
 
-// The edge of a step. A file is named once: the call puts it into the edge, and into the step's
-// command line where a flag names it. So no input of a command can be missing in the graph.
-// Flags and files keep the order of the calls.
+// The edge of a step. Each file is named once. The call puts the file into the edge and, if a flag
+// names the file, also into the step's command line. So no input of a command can be missing in the
+// graph. Flags and files keep the order of the calls.
 class StepEdge {
  public:
   // `subject`: the name of the edge in messages.
@@ -27,18 +27,19 @@ class StepEdge {
   StepEdge& in(std::string_view flag, std::initializer_list<std::string> paths);
   // An output, and the flag that names it.
   StepEdge& out(std::string_view flag, const std::string& path);
-  // A file that must exist, and that is not in the key.
+  // A file that must exist, but is not in the key.
   StepEdge& after(std::string_view flag, const std::string& path);
   // An input that a variable of the edge names, for rules whose command has that variable.
   StepEdge& in_variable(const std::string& name, const std::string& path);
-  // Inputs and outputs that the step finds next to, or in folders of, files that flags name.
+  // Inputs and outputs without a flag. The step finds them next to a file that a flag names, or in
+  // a folder that a flag names.
   StepEdge& reads(const std::string& path);
   StepEdge& reads(const std::vector<std::string>& paths);
   StepEdge& writes(const std::string& path);
   // An input that belongs to the step's program.
   StepEdge& uses(const std::string& path);
 
-  // A flag without a file. A path in a value must be a word (path_word).
+  // A flag without a file. A path in a value must be written by path_word().
   StepEdge& flag(std::string_view name);
   template <typename Value>
   StepEdge& flag(std::string_view name, const Value& value) {
@@ -77,8 +78,8 @@ class StepText {
   void add(const EdgeText& edge) { text_.add(edge); }
   // Adds a step's edge. A C++ step is a program of its own. A Python step runs from its canonical
   // source, in the warm worker if the engine has one. A Python step that fails runs again, except
-  // after status 2, which says that the user's files are wrong. Any other status means a fault,
-  // never a verdict.
+  // after status 2, which means that the user's files are wrong. Any other status of failure means
+  // a fault, never a verdict.
   void add(const StepEdge& edge);
   // Adds a name for all of `files`.
   void add_phony(const std::string& name, const std::vector<std::string>& files);

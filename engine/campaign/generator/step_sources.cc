@@ -16,7 +16,7 @@ namespace {
 // The file that starts a program: python rules PACKAGE.MODULE.
 constexpr const char* kStarter = "__main__.py";
 
-// Returns the first word of a text; empty: there is none.
+// Returns the first word of a text; empty: the text has no word.
 std::string first_word(const std::string& text) {
   std::string out;
   std::istringstream(text) >> out;
@@ -68,7 +68,7 @@ class Closure {
  public:
   explicit Closure(const ReadRules& read) : read_(read) {}
 
-  // Adds a file and what it imports. Returns whether the file is there.
+  // Adds a file and the files that it imports. Returns whether the file exists.
   bool add(const std::string& file) {
     if (files_.contains(file)) return true;
     if (absent_.contains(file)) return false;
@@ -85,7 +85,7 @@ class Closure {
   [[nodiscard]] std::vector<std::string> files() const { return {files_.begin(), files_.end()}; }
 
  private:
-  // A module of ours is PACKAGE.MODULE.
+  // Adds a module, if it is ours. The names of our modules have the form PACKAGE.MODULE.
   void add_module(const std::string& name) {
     const size_t dot = name.find('.');
     if (!add(name.substr(0, dot) + "/__init__.py") || dot == std::string::npos) return;

@@ -1,4 +1,4 @@
-// The Python files that the steps of a campaign consist of, by their imports. Pure.
+// Finds the Python files of a campaign's steps by following their imports. Pure.
 #pragma once
 
 #include <functional>
@@ -8,12 +8,14 @@
 
 namespace evolve {
 
-// Returns the text of a file in the folder of the rules, as "judge/mosaic.py"; nullopt: none.
+// Returns the text of a file in the folder of the rules, as "judge/mosaic.py"; nullopt: no such
+// file.
 using ReadRules = std::function<std::optional<std::string>(const std::string& file)>;
 
-// Returns the names of the programs of all Python steps, of what they import from the packages of
-// the rules, and of what starts them: relative to the folder of the rules, in order, each once.
-// The texts are read, and not run: an import counts wherever it is.
+// Returns the names of three kinds of files: the programs of all Python steps, the modules that
+// they import from the packages of the rules, and the files that start them. The names are relative
+// to the folder of the rules, in order, each once. The texts are read, and not run, so an import
+// counts wherever it is in a text.
 std::vector<std::string> step_sources(const ReadRules& read);
 
 }  // namespace evolve

@@ -1,4 +1,4 @@
-// The files that judging a variant leaves in the variant's folders.
+// The files that the judging steps write into a variant's folders.
 #pragma once
 
 #include <initializer_list>
@@ -8,8 +8,8 @@
 
 namespace evolve {
 
-// The names of a variant's programs for a case: what the target runs, and what the judge runs on
-// the CPU.
+// The names of a variant's programs for a case: the program for the target, and the program that
+// the judge runs on the CPU.
 constexpr std::string_view kDeviceProgram = "device.program";
 constexpr std::string_view kJudgeProgram = "judge.program";
 

@@ -8,7 +8,7 @@
 namespace evolve {
 
 struct Character {
-  size_t length = 0;  // in bytes; 0: the text begins with no character
+  size_t length = 0;  // in bytes; 0: the text does not begin with a character
   uint32_t code = 0;
 };
 

@@ -13,7 +13,8 @@ constexpr size_t kLongest = 200;
 
 enum class Swaps { cost_one, cost_two };
 
-// Insertions, deletions and replacements cost one edit each.
+// Returns the number of edits between two words. Insertions, deletions and replacements cost one
+// edit each.
 size_t edit_distance(std::string_view a, std::string_view b, Swaps swaps = Swaps::cost_one) {
   std::vector<size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) above[j] = j;

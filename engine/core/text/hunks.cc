@@ -12,8 +12,8 @@ constexpr size_t kMostCells = 4'000'000;
 
 using Items = std::span<const std::string_view>;
 
-// Returns a table. Row i, column j: the length of the longest common subsequence of the items from
-// i on in `before` and the items from j on in `after`.
+// Returns a table. Row i, column j has the length of the longest common subsequence of the items
+// from i on in `before` and the items from j on in `after`.
 std::vector<uint32_t> common_lengths(Items before, Items after) {
   const size_t width = after.size() + 1;
   std::vector<uint32_t> out((before.size() + 1) * width);

@@ -8,8 +8,8 @@
 
 namespace evolve {
 
-// Items [old_begin, old_end) of the older sequence, and [begin, end) of the newer that replace
-// them.
+// A difference: items [begin, end) of the newer sequence replace items [old_begin, old_end) of the
+// older sequence.
 struct Hunk {
   size_t old_begin = 0, old_end = 0;
   size_t begin = 0, end = 0;
@@ -17,8 +17,8 @@ struct Hunk {
   friend bool operator==(const Hunk&, const Hunk&) = default;
 };
 
-// Returns what is not in the longest common subsequence, in order. Returns a single hunk if
-// thousands of items lie between the first and the last difference.
+// Returns the items that are not in the longest common subsequence, in order. Returns a single hunk
+// if thousands of items lie between the first and the last difference.
 std::vector<Hunk> hunks(std::span<const std::string_view> before,
                         std::span<const std::string_view> after);
 

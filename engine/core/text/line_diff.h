@@ -7,7 +7,8 @@
 
 namespace evolve {
 
-// Lines of the newer text, counted from 1. Lines that are gone: of the older text.
+// A range of lines, counted from 1. The lines are those of the newer text, or of the older text if
+// they are gone.
 struct LineChange {
   enum class Kind { differ, are_new, are_gone };
   Kind kind = Kind::differ;
@@ -16,7 +17,7 @@ struct LineChange {
 
 // Returns the fewest places at which two texts differ, in order. Returns a single place if
 // thousands of lines lie between the first and the last difference. Empty: the texts are the same,
-// or one of them has a zero byte and so is no text.
+// or one of them has a zero byte and so is not a text.
 std::vector<LineChange> line_changes(std::string_view before, std::string_view after);
 
 // Returns "line 41 differs", "line 41 to 58 differ", "line 3 is new, line 5 to 6 are gone": at most

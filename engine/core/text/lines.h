@@ -43,7 +43,7 @@ inline std::string_view start_of(std::string_view text, size_t most) {
   return text.substr(0, most);
 }
 
-// Returns the lines, each with a newline.
+// Returns one text of all lines, each with a newline.
 template <typename Lines>
 std::string joined(const Lines& lines) {
   std::string out;

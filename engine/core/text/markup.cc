@@ -8,8 +8,8 @@ namespace evolve {
 
 namespace {
 
-// Returns the length of the character that `text` begins with. 0: no character, or one that XML
-// does not allow.
+// Returns the length of the character that `text` begins with. 0: there is no character, or XML
+// does not allow the character.
 size_t character_length(std::string_view text) {
   const auto [length, code] = first_character(text);
   const bool is_control = code < ' ' && code != '\t' && code != '\n' && code != '\r';

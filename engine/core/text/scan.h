@@ -20,8 +20,8 @@ constexpr bool is_word_character(char c) {
   return is_letter(c) || is_digit(c) || c == '_';
 }
 
-// Takes a number from the front of a text. Nullopt, and the text stays as it is: no number stands
-// there, or none that fits. `base` is for integers.
+// Takes a number from the front of a text. Nullopt, and the text is unchanged: the text does not
+// begin with a number, or the number does not fit. `base` is for integers.
 template <typename Number>
 std::optional<Number> take_number(std::string_view& text, int base = 10) {
   Number value = 0;
@@ -36,7 +36,8 @@ std::optional<Number> take_number(std::string_view& text, int base = 10) {
   return value;
 }
 
-// Returns the number that the whole text is. Nullopt: it is none, or none that fits.
+// Returns the number that the whole text represents. Nullopt: the text is not a number, or the
+// number does not fit.
 template <typename Number>
 std::optional<Number> to_number(std::string_view text, int base = 10) {
   const auto value = take_number<Number>(text, base);

@@ -1,4 +1,4 @@
-// Words of a text: what stands between blanks and line ends.
+// Words of a text: its parts between blanks and line ends.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// A YAML tree as JSON. Pure.
+// The conversion of a YAML tree to JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,8 +8,8 @@
 namespace evolve {
 
 // Converts a tree. `Json` is nlohmann::json, or ordered_json, which keeps the order of a map.
-// `scalar` is called with the node of each scalar and returns its value: the meaning of a plain
-// scalar depends on the reader of the text.
+// `scalar` is called with the node of each scalar and returns the scalar's value, because the
+// meaning of a plain scalar depends on the reader of the text.
 template <typename Json, typename Scalar>
 Json yaml_json(const YamlNode& node, const Scalar& scalar) {
   switch (node.kind) {

@@ -1,6 +1,6 @@
 // YAML text as a tree with positions, and a typed reader of that tree. The reader's errors name the
-// line, show it with a caret, and offer the nearest known key. The only code that includes
-// yaml-cpp. It parses text, never files.
+// line, show it with a caret, and offer the nearest known key. No other code includes yaml-cpp.
+// This code parses text, never files.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct YamlNode {
   Kind kind = Kind::null;
   Position at;
   std::string text;                // of a scalar
-  bool is_quoted = false;          // a text, whatever it looks like
+  bool is_quoted = false;          // then the scalar is always a text
   std::vector<YamlNode> items;     // of a list
   std::vector<YamlEntry> entries;  // of a map, in the order of the text; keys are unique
 
@@ -42,7 +42,7 @@ struct YamlEntry {
   YamlNode value;
 };
 
-// A parsed text. Copies what it needs.
+// A parsed text. It does not refer to the original text.
 class YamlSource {
  public:
   // Parses one document. Bad input: broken YAML, no document, a second document, a duplicate key, a
@@ -58,7 +58,7 @@ class YamlSource {
   [[nodiscard]] std::string notice_at(Position at, const std::string& what) const;
 
  private:
-  // Returns where a tab stands in the indentation of a line, from 0; npos: no tab.
+  // Returns the position of a tab in the indentation of a line, counted from 0; npos: no tab.
   [[nodiscard]] size_t indenting_tab(int line) const;
 
   std::string path_;
@@ -92,12 +92,12 @@ enum class Need { optional, required };
 // unchanged.
 class YamlMap {
  public:
-  // `name` says in messages which map this is ("kernel"); empty: the whole text. A `node` that is
+  // `name` names the map in messages ("kernel"); empty: the map is the whole text. A `node` that is
   // null or an empty value reads as a map without entries. A missing key is reported at `at`.
   YamlMap(YamlErrors& errors, const YamlNode* node, std::string name, Position at = {});
 
   [[nodiscard]] bool has(std::string_view key) const;
-  // Returns the position of a key; for a missing key that of the map.
+  // Returns the position of a key; for a missing key, the position of the map.
   [[nodiscard]] Position key_at(std::string_view key) const;
   // Returns the position of a key's value; for a missing key the same as key_at().
   [[nodiscard]] Position value_at(std::string_view key) const;
@@ -110,8 +110,8 @@ class YamlMap {
   void whole(std::string_view key, int64_t& out, int64_t min, int64_t max,
              Need need = Need::optional);
   void whole(std::string_view key, int& out, int min, int max, Need need = Need::optional);
-  // Reads a finite number of at least `min`. "1e-2" is a number here, though YAML 1.1 calls it a
-  // text.
+  // Reads a finite number of at least `min`. "1e-2" is a number here, although YAML 1.1 reads it as
+  // a text.
   void number(std::string_view key, double& out, double min, Need need = Need::optional);
   void texts(std::string_view key, std::vector<std::string>& out, Need need = Need::optional);
   void wholes(std::string_view key, std::vector<int64_t>& out, Need need = Need::optional);
@@ -145,10 +145,10 @@ class YamlMap {
   std::vector<std::string> known_;
 };
 
-// Returns the value of a whole number: "8", "-8", "8.0", "1e3", "0x10". Nullopt: the text is no
-// whole number.
+// Returns the value of a whole number: "8", "-8", "8.0", "1e3", "0x10". Nullopt: the text is not
+// a whole number.
 std::optional<int64_t> parse_whole(std::string_view text);
-// Returns the value of a finite number. Nullopt: the text is no finite number.
+// Returns the value of a finite number. Nullopt: the text is not a finite number.
 std::optional<double> parse_number(std::string_view text);
 
 // Describes a node for messages: "'abc'", "a list", "a map" or "nothing".

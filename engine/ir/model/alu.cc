@@ -8,7 +8,8 @@ namespace evolve::ir {
 
 namespace {
 
-// Returns the result of a predicate operation, which one operand may decide whatever the other is.
+// Returns the result of a predicate operation. One operand may decide the result, whatever the
+// other operand is.
 Value decided(Op op, Value a, Value b) {
   uint32_t decisive = op == Op::pred_or ? 1 : 0;
   bool is_decided = (a && (*a != 0) == (decisive != 0)) || (b && (*b != 0) == (decisive != 0));
@@ -58,7 +59,7 @@ Value unary_float(Op op, uint32_t a) {
   if (op == Op::ceil_f) return std::bit_cast<uint32_t>(std::ceil(value));
   if (op == Op::to_float)
     return std::bit_cast<uint32_t>(static_cast<float>(static_cast<int32_t>(a)));
-  // The rounding is not known, nor the result for values that are too large.
+  // Neither the rounding nor the result for values that are too large is known.
   constexpr float kTooLarge = 2147483648.0F;
   if (std::trunc(value) != value || std::fabs(value) >= kTooLarge) return std::nullopt;
   return static_cast<uint32_t>(static_cast<int32_t>(value));

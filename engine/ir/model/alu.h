@@ -11,8 +11,8 @@ namespace evolve::ir {
 // nullopt: not known to the model.
 using Value = std::optional<uint32_t>;
 
-// Returns the result of an operation with one operand or two. `b` is ignored if the operation
-// has one. If an operand is not known, the result is known only where the other decides it.
+// Returns the result of an operation with one operand or two. `b` is ignored if the operation has
+// one. If an operand is not known, the result is known only if the other operand decides it.
 Value compute(Op op, Value a, Value b);
 
 }  // namespace evolve::ir

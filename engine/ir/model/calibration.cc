@@ -21,13 +21,13 @@ constexpr int kLatencySteps = 8;  // to each side
 constexpr int kBandwidthSteps = 4;
 constexpr double kLatencyStep = 0.25;
 constexpr double kBandwidthStep = 0.125;
-// Constants farther from the start's must have an error that is lower by this share for each step.
-// Errors below the least one count as equal.
+// Constants must lower the error by this share for each step that they are farther from the start.
+// Errors below kLeastError count as nearly equal.
 constexpr double kLeastGain = 0.01;
 constexpr double kLeastError = 1e-4;
 constexpr double kLeastSeconds = 1e-9;
 constexpr double kMostSeconds = 1e6;
-constexpr double kMostDeviceError = 0.99;  // a larger error says nothing
+constexpr double kMostDeviceError = 0.99;  // the interval must not reach 0
 
 // A latency and a bandwidth, both per cycle, and the cycles that the model gives for each
 // observation.

@@ -1,10 +1,10 @@
 // The fit of the model's constants to measured times.
 //
 // A program's time in cycles depends on two numbers: a DMA's latency in cycles, and the bytes that
-// HBM moves in a cycle. Both are tried on a grid around the start's. The clock of such a pair is
-// the median of modelled cycles divided by measured seconds. The constants with the least mean
-// error win. Of two that do about equally well, the nearer to the start wins: a constant on which
-// no observation depends stays about as it is.
+// HBM moves in a cycle. Both are tried on a grid around their values at the start. The clock of a
+// pair of values is the median of modelled cycles divided by measured seconds. The pair with the
+// least mean error wins. Of two pairs that do about equally well, the pair nearer to the start
+// wins. So a constant hardly changes if no observation depends on it.
 #pragma once
 
 #include <functional>
@@ -32,13 +32,13 @@ struct Calibration {
   Device device;            // with the constants found; its error is twice `error_unseen`, below 1
   double error_before = 0;  // mean of |modelled / measured - 1|, with the constants at the start
   double error = 0;         // the same with the constants found
-  double error_unseen = 0;  // the same, each group with the constants found on all others
+  double error_unseen = 0;  // the same; a group has the constants found on all others
   double rank_correlation = 0;   // Spearman's, of modelled and measured times
   std::vector<double> modelled;  // seconds, by observation
 };
 
-// Fits the constants. Bad input: fewer than two groups, a time that is not one, a program that the
-// model cannot follow.
+// Fits the constants. Bad input: fewer than two groups, a number that cannot be a measured time, or
+// a program that the model cannot follow.
 Result<Calibration> calibrate(const Device& start, std::span<const Observation> observations);
 
 // Returns a device with the constants of a file: {"device": "tpu7x", "clock_hz": …,

@@ -1,5 +1,5 @@
-// The state that changes while the simulator runs a schedule. A copy of it is a point to compare
-// with.
+// The state that changes while the simulator runs a schedule. A copy of the state serves for later
+// comparison.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,8 @@ namespace evolve::ir {
 
 namespace {
 
-// Returns what comes before the hash in "kkk…-10412898245618000249"; empty: the name was not cut.
+// Returns the part of a name before the hash in "kkk…-10412898245618000249". Empty: the name was
+// not cut.
 std::string_view cut_off(std::string_view module) {
   constexpr size_t kLeastCut = 100;  // characters left by any cut, however long the stage's name
   constexpr size_t kLeastDigits = 15, kMostDigits = 20;

@@ -12,12 +12,12 @@
 
 namespace evolve::ir {
 
-// Returns the whole names by the cut ones. Whole names come from two dumps of the program itself:
-// fingerprints and HLO. A cut name that begins two of them, or none, is left out, so it stays as
-// it is.
+// Returns the whole names by the cut names. Whole names come from two dumps of the program itself:
+// fingerprints and HLO. A cut name is left out if no whole name begins with it, or more than one. A
+// name that is left out stays cut.
 std::map<std::string, std::string> whole_names(const Dumps& dumps);
 
-// Returns the same map by whole names. The keys of `by_name` are "module/stage.txt".
+// Returns the same map with whole names in its keys. The keys of `by_name` are "module/stage.txt".
 template <class Value>
 std::map<std::string, Value> with_whole_names(std::map<std::string, Value> by_name,
                                               const std::map<std::string, std::string>& names) {

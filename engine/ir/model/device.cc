@@ -17,15 +17,15 @@ namespace {
 //   hbm     published 7.38 TB/s per chip, half of it per core.
 //   vmem    64 MiB (JAX's TpuInfo).
 //   delay   six bundles run after a taken branch (seen in the schedules).
-//   slots   the first lines of libtpu's static-per-bundle-utilization; for DMAs, one was seen.
+//   slots   the first lines of libtpu's static-per-bundle-utilization; for DMAs, one slot was seen.
 //
-// The other devices, one TensorCore each, have not been held against measured times:
+// The other devices, one TensorCore each, have not been compared with measured times:
 //   peak, hbm, vmem   JAX's TpuInfo of one core.
 //   clock   nominal: the clock at which their matrix units give that peak. v6e's two units
 //           of 256x256 take two rows of bf16 per cycle, as tpu7x's do; v5p's and v5e's four
 //           of 128x128 take one (which is `matmul_factor`).
 //   latency as for tpu7x.
-//   error   half as much again as 21 %, by which tpu7x's nominal clock is off.
+//   error   about one and a half times 21 %, the error of tpu7x's nominal clock.
 //   delay   four bundles (seen in the schedules).
 constexpr double kMiB = 1024.0 * 1024;
 constexpr std::array<int, kUnits> kSlots = {2, 2, 4, 1, 2, 3, 2, 2, 1};

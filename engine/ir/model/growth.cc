@@ -11,7 +11,7 @@ int64_t with_sign(uint32_t value) {
   return static_cast<int32_t>(value);
 }
 
-// Returns how many steps `value` can grow by `growth` and stay from `low` to `high`.
+// Returns how many times `value` can grow by `growth` and stay in the range from `low` to `high`.
 uint64_t steps_within(int64_t value, int64_t growth, int64_t low, int64_t high) {
   if (growth == 0) return UINT64_MAX;
   return static_cast<uint64_t>(growth > 0 ? (high - value) / growth : (value - low) / -growth);
@@ -127,8 +127,8 @@ uint32_t Growth::of_arithmetic(const Instruction& one, Value a, Value b) {
   uint32_t growth_a = of(one.operands[0]);
   uint32_t growth_b = of(one.operands[1]);
   if (growth_a == 0 && growth_b == 0) return 0;
-  // The result must not change between known and not known. It cannot where both operands are
-  // known.
+  // The result must not change between known and not known. The result cannot change in this way if
+  // both operands are known.
   if (!a || !b) {
     bool is_decided = compute(one.op, a, b).has_value();
     if (is_decided) bound(0);

@@ -1,12 +1,13 @@
-// The proof that look-alike passes of a loop go on alike, and for how many passes. It lets the
-// simulator add up a loop in steady state instead of walking it.
+// The proof that equal passes of a loop stay equal, and for how many passes. With this proof, the
+// simulator can add up a loop in steady state instead of walking it.
 //
-// The values at the start of a pass are supposed to grow evenly: the value in pass m is x + m·g,
-// modulo 2^32. One pass is followed instruction by instruction. Each result grows evenly, too, as
-// long as (1) the operation is linear in what grows, or (2) what grows does not cross a border: a
-// comparison keeps its outcome, a quotient its value. The nearest border bounds the number of
-// passes. Suppose that the growths at the end of the pass are those at its start, and that the
-// values are x + g. Then, by induction, every pass up to that bound takes the same way.
+// The proof assumes that the values at the start of a pass grow evenly: the value in pass m is x +
+// m·g, modulo 2^32. One pass is followed instruction by instruction. The result of an instruction
+// also grows evenly in two cases: (1) the operation is linear in the values that grow, or (2) the
+// values that grow do not cross a border. Within its borders, a comparison keeps its outcome, and a
+// quotient keeps its value. The nearest border bounds the number of passes. Suppose that at the end
+// of the pass the growths are the same as at its start, and the values are x + g. Then, by
+// induction, every pass up to the bound takes the same path.
 #pragma once
 
 #include <array>
@@ -38,7 +39,7 @@ class Growth {
   };
   void see(const Instruction& one, const Seen& seen);
 
-  // Returns how many more passes are like this one; 0 if that cannot be said.
+  // Returns how many more passes are like this one; 0: the number is not known.
   [[nodiscard]] uint64_t passes() const;
 
  private:
@@ -49,7 +50,7 @@ class Growth {
   uint32_t result_of(const Instruction& one, const Seen& seen);
   uint32_t of_arithmetic(const Instruction& one, Value a, Value b);
   void compare(Op op, uint32_t a, uint32_t b, uint32_t growth_a, uint32_t growth_b);
-  // Returns the growth of the quotient by a constant. The remainder grows by the rest.
+  // Returns the growth of the quotient by a constant. The remainder has the rest of the growth.
   uint32_t of_quotient(int64_t value, int64_t growth, int64_t divisor, bool is_signed);
 
   Growths now_;

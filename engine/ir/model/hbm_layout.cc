@@ -8,15 +8,15 @@ namespace evolve::ir {
 
 namespace {
 
-// Addresses lie above all that parameter_address gives, and below those that a signed comparison
-// takes for negative. As granules, parameter addresses reach further, but a transfer's way says
-// which of the two an address is.
+// Addresses are above all results of parameter_address, and below all addresses that a signed
+// comparison takes for negative. Parameter addresses that count granules can be in the same range.
+// The way of the transfer tells the two kinds of address apart.
 constexpr uint64_t kFirst = uint64_t{1} << 28;
 constexpr uint64_t kEnd = uint64_t{1} << 31;
 
-// Returns the most granules that an operand takes. Its last extent is padded to 128, the one before
-// to 32 (a tile of one-byte numbers), and no element has more than 4 bytes. Nullopt: more than
-// there is room for.
+// Returns the most granules that an operand takes. Its last extent is padded to 128, the extent
+// before it to 32 (a tile of one-byte numbers), and no element has more than 4 bytes. Nullopt:
+// there is not enough room.
 std::optional<uint64_t> most_granules(const KernelOperand& operand) {
   constexpr uint64_t kLanes = 128, kRows = 32, kMostBytes = 4, kGranule = 32;
   auto padded = [](uint64_t extent, uint64_t to) { return (extent + to - 1) / to * to; };

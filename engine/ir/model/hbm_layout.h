@@ -1,5 +1,6 @@
-// The layout of a kernel's operands in HBM while it is simulated. They lie one behind another, each
-// as large as its tiles make it, so that a transfer's address says which operand it moves.
+// The layout of a kernel's operands in HBM while the kernel is simulated. The operands follow one
+// another, and each takes the room of its tiles. So the address of a transfer says which operand
+// the transfer moves.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ class HbmLayout {
   // Returns an operand's address in granules of 32 bytes. Nullopt: the operand is not in HBM, or
   // there is no room for it.
   [[nodiscard]] std::optional<uint32_t> address_of(uint32_t operand) const;
-  // The place of an address: the operand that lies there, and how many granules of the operand lie
-  // before the address. Nullopt: no operand lies there.
+  // The place of an address: the operand there, and how many granules of the operand are before the
+  // address. Nullopt: no operand is there.
   struct Place {
     uint32_t operand = 0;
     uint32_t granule = 0;

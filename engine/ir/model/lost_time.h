@@ -14,21 +14,21 @@ namespace evolve::ir {
 enum class Cause : uint8_t {
   mxu,            // a matrix unit is busy
   vector,         // the matrix units are idle, and another vector unit has work
-  spill,          // only vector registers that are put into memory or taken back
+  spill,          // only spills and fills of vector registers
   scalar,         // only the scalar unit and the start of DMAs
   latency,        // an empty bundle, which waits for a result
-  dma_bandwidth,  // a wait for a DMA while its bytes, or bytes before them, pass
-  dma_latency,    // a wait for a DMA whose bytes have passed
+  dma_bandwidth,  // a wait for a DMA while its bytes, or earlier bytes, are moving
+  dma_latency,    // a wait for a DMA whose bytes have all moved
   drain,          // the last DMAs, after the last bundle
 };
 constexpr size_t kCauses = 8;
 const char* cause_name(Cause cause);
-// Returns the words for a cause: what would have to go for its time to be saved.
+// Returns the words for a cause. They name what a kernel must avoid to save the cause's time.
 const char* cause_words(Cause cause);
 
 using CyclesByCause = std::array<double, kCauses>;
 
-// Returns the cycles for which a matmul keeps its matrix unit from taking another one.
+// Returns the cycles for which a matmul keeps its matrix unit from taking another matmul.
 uint32_t matmul_cycles(const Opcode& opcode, const Device& device);
 
 // Returns the cause of each bundle's own cycle. Each matmul makes its matrix unit busy for as many

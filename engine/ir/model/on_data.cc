@@ -49,8 +49,8 @@ class Range {
     while (true) {
       auto simulation = simulate(schedule_, device_, parameters_, options);
       if (simulation || !branches.asked || seen_.size() == kMostDataBranches) return simulation;
-      // The predicate is assumed already and still not known: a value of the same name is made
-      // elsewhere.
+      // The predicate is assumed already and is still not known, because another instruction makes
+      // a value of the same name.
       if (!branches.holds.try_emplace(branches.asked->instruction, false).second) return simulation;
       seen_.push_back(*std::exchange(branches.asked, std::nullopt));
     }

@@ -2,8 +2,8 @@
 // dearer side of its branches.
 //
 // Each predicate that depends on data is assumed to have the same value whenever it is computed.
-// First all are false. Then each one by itself is true, which says which of its sides is dearer.
-// Last come two runs: all on their dearer sides, and all on their cheaper ones.
+// First all predicates are false. Then each predicate is true by itself, which shows its dearer
+// side. The last two runs take all dearer sides and all cheaper sides.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,8 @@
 
 namespace evolve::ir {
 
-// The most predicates that depend on data; more are not tried.
+// The maximum number of predicates that depend on data. The model does not follow a kernel with
+// more of them.
 constexpr size_t kMostDataBranches = 16;
 
 struct DataRange {
@@ -24,7 +25,7 @@ struct DataRange {
       {};  // "line 12, on a value of the vector units that line 10 reads"
 };
 
-// Returns what simulate() gives for both sides. Errors are those of simulate().
+// Returns the results of simulate() for both sides. Errors are those of simulate().
 Result<DataRange> simulate_range(const Schedule& schedule, const Device& device,
                                  const Parameters& parameters = {});
 

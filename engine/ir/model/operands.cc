@@ -22,7 +22,7 @@ constexpr size_t kLanes = 128;
 constexpr size_t kMostWords = size_t{1} << 22;  // 16 MiB; SMEM has 1 MiB
 constexpr uint64_t kMostTimes = 1'000'000'000;
 
-// Appends the numbers of nested lists, in order. No array has `deepest` dimensions.
+// Appends the numbers of nested lists, in order. `deepest` is more dimensions than any array has.
 Status flatten(const json& value, Values& out, int deepest = 32) {
   if (value.is_array()) {
     if (deepest == 0) return bad_input("lists are nested too deeply");
@@ -118,14 +118,14 @@ std::optional<Element> element_of(const std::string& dtype) {
 
 std::optional<uint32_t> bits_of(double value, Element element) {
   if (element.is_float) return std::bit_cast<uint32_t>(static_cast<float>(value));
-  // A number is given with a sign or without.
+  // The input may give a number with or without a sign.
   double most = std::ldexp(1.0, static_cast<int>(element.bits));
   if (std::trunc(value) != value || value >= most || value < -most / 2) return std::nullopt;
   auto whole = static_cast<uint32_t>(static_cast<int64_t>(value));
   return element.bits == 32 ? whole : whole & ((1U << element.bits) - 1);
 }
 
-// Where the elements of a matrix, or of a sequence of matrices, lie.
+// The places in memory of the elements of a matrix, or of a sequence of matrices.
 class Tiling {
  public:
   Tiling(const std::vector<uint32_t>& shape, size_t bits) : pack_(32 / bits) {

@@ -30,8 +30,8 @@ namespace evolve::ir {
 using Values = std::vector<double>;
 using OperandValues = std::map<uint32_t, Values>;
 
-// One run of a kernel, or several equal ones. Several inputs of a kernel are all its runs. A single
-// input that runs once stands for all runs, however many there are.
+// One run of a kernel, or several equal runs. Several inputs of a kernel are the list of all its
+// runs. A single input that runs once stands for all runs, however many there are.
 struct KernelInput {
   uint64_t times = 1;
   OperandValues operands;
@@ -40,31 +40,32 @@ struct KernelInput {
 };
 
 struct ProgramInput {
-  // By kernel. "": every kernel that is not named.
+  // The inputs by kernel. "": every kernel that is not named.
   std::map<std::string, std::vector<KernelInput>> kernels;
   struct Runs {
-    const std::vector<KernelInput>* each = nullptr;  // null: nothing is said
+    const std::vector<KernelInput>* each = nullptr;  // null: no runs are given
     uint64_t kernels = 1;  // how many kernels of these shapes have these runs
   };
   // Returns the runs of a module, found by its name or else by its shapes. `each` is null, too, if
-  // kernels of its shapes are given different operands.
+  // kernels of the same shapes are given different operands.
   [[nodiscard]] Runs of(const Schedule& module) const;
 };
 
-// Reads such a JSON document. Bad input: another form; the error says what was expected.
+// Reads a JSON document in one of these forms. Bad input: another form; the error says what was
+// expected.
 Result<ProgramInput> read_operands(const nlohmann::json& document);
 
 // Reads a NumPy file of version 1 to 3.
 Result<Values> read_npy(std::string_view bytes);
 
-// Returns the values as they lie in memory. Bad input: values that do not fit the operand's shape
+// Returns the values as they are in memory. Bad input: values that do not fit the operand's shape
 // in the schedule, or an operand's number that the schedule does not have.
 //
 // The layout is XLA's tiling of arrays. The last two dimensions are tiles of 8x128 elements, or of
-// 1, 2 or 4 rows if the array has no more. One row of tiles follows the other. Four 8-bit or two
+// 1, 2 or 4 rows if the array has no more. The rows of tiles follow one another. Four 8-bit or two
 // 16-bit elements of successive rows share a word. A vector of 32-bit elements is linear. In a
-// vector of smaller elements, 128 words hold 4 or 2 rows of 128. Seen in the addresses of compiled
-// kernels with 15 shapes.
+// vector of smaller elements, 128 words hold 4 or 2 rows of 128. This layout was seen in the
+// addresses of compiled kernels with 15 shapes.
 Result<Parameters> lay_out(const Schedule& schedule, const OperandValues& values);
 
 }  // namespace evolve::ir

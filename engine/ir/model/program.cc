@@ -79,8 +79,8 @@ class Runner {
       auto simulation = simulate_range(schedule, device_);
       return add(name, std::move(schedule), std::move(simulation), times);
     }
-    // One input stands for all runs. Several inputs are all runs of a kernel. They count once,
-    // whichever of the kernel's modules, which are alike, the program calls.
+    // One input stands for all runs. Several inputs are all runs of a kernel. They count only once,
+    // even if the program calls several modules of the kernel, because these modules are alike.
     bool is_for_all = inputs.each->size() == 1 && inputs.each->front().times == 1;
     if (!is_for_all && !counted_.insert(inputs.each).second) return {};
     if (!is_for_all) with_runs_.insert(name);
@@ -142,8 +142,8 @@ class Runner {
     for (const auto& [module, times] : shared) calls_.times[module] += times;
   }
 
-  // Takes away the calls in branches that do not run. The top-level program was followed through
-  // all branches of XLA's conditionals, which depend on data, but only one branch of each counts.
+  // Removes the calls in branches that do not run. The top-level program was followed through all
+  // branches of XLA's conditionals, which depend on data, but only one branch of each counts.
   // Kernels whose runs were given one by one keep those runs.
   void take_branches() {
     if (!hlo_ || own_calls_.empty()) return;
@@ -178,7 +178,8 @@ class Runner {
     }
   }
 
-  // Whether the input's operands are meant for it. XLA's own modules have no operands that matter.
+  // Whether the input's operands are meant for the module. XLA's own modules have no operands that
+  // matter.
   [[nodiscard]] bool is_kernel(const std::string& name) const {
     if (hlo_) {
       const HloInstruction* instruction = hlo_->find(name);
@@ -189,8 +190,8 @@ class Runner {
     return opcode == calls_.opcodes.end() || opcode->second == kKernel;
   }
 
-  // Whether it has Pallas' work, which is never estimated: it is a kernel, or a fusion of XLA's
-  // with one.
+  // Whether the module is a Pallas kernel, or a fusion of XLA's with a Pallas kernel. The time of
+  // such a module is never estimated.
   [[nodiscard]] bool has_kernel(const std::string& name) const {
     return hlo_ ? hlo_->has_kernel(name) : is_kernel(name);
   }
@@ -214,8 +215,8 @@ class Runner {
     return {};
   }
 
-  // Estimates a module that XLA made. Most of them only move bytes; one that multiplies matrices
-  // takes the longer of the two times.
+  // Estimates the time of a module that XLA made. Most of these modules only move bytes. A module
+  // that also multiplies matrices takes the longer of the two times.
   void estimate(const std::string& name, uint64_t times, const std::string& why) {
     if (!hlo_ || hlo_->find(name) == nullptr || has_kernel(name)) {
       run_.not_modelled[name] = why;

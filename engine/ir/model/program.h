@@ -21,9 +21,9 @@ using Dumps = std::map<std::string, std::string>;
 struct KernelRun {
   std::string name;  // "TLP" is the top-level program
   Schedule schedule;
-  Simulation simulation;                  // on the dearer side of what depends on data
+  Simulation simulation;                  // on the dearer side of branches on data
   std::optional<Simulation> cheaper;      // on the cheaper side; none: nothing depends on data
-  std::vector<std::string> on_data;       // what depends on data (on_data.h)
+  std::vector<std::string> on_data;       // the branches on data (on_data.h)
   uint64_t times = 1;                     // equal runs, on the dearer side of XLA's conditionals
   std::optional<uint64_t> cheaper_times;  // on the cheaper side; none: it is in no conditional
   std::string conditional;                // XLA's own conditional around it, named; empty: none
@@ -38,14 +38,14 @@ struct KernelRun {
 };
 
 struct ProgramRun {
-  // In this order: the top-level program, called modules without a schedule, the others by name. A
-  // kernel comes once for each input.
+  // The order is: the top-level program, then the modules that are called but have no schedule,
+  // then the other modules by name. A kernel comes once for each of its inputs.
   std::vector<KernelRun> kernels;
   // Modules that the model cannot follow, or that have no schedule in the dumps, and why.
   //
-  // An estimated module is XLA's own. In `kernels` it has an empty schedule. Its time is that of
-  // the bytes that it moves by the HLO, or that of its matrix products at the device's peak if that
-  // is longer.
+  // An estimated module is XLA's own. In `kernels` it has an empty schedule. Its time is the longer
+  // of two times: the time to move its bytes by the HLO, and the time of its matrix products at the
+  // device's peak.
   //
   // A module that is not modelled is left out, or counts one pass of a loop whose length is not
   // known.
@@ -56,8 +56,8 @@ struct ProgramRun {
 
 // Simulates every module of the dumps that has a schedule: as often as the top-level program calls
 // it, and with the input's operands if it is a kernel. Without a top-level program each module runs
-// once. One branch of each of XLA's own conditionals counts: the dearer and the cheaper one. The
-// top-level program's `on_data` names these conditionals.
+// once. One branch of each of XLA's own conditionals counts: the dearer branch in `times`, and the
+// cheaper branch in `cheaper_times`. The top-level program's `on_data` names these conditionals.
 Result<ProgramRun> run_program(const Dumps& dumps, const Device& device,
                                const ProgramInput& input = {});
 

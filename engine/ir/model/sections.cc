@@ -6,8 +6,8 @@ namespace evolve::ir {
 
 namespace {
 
-// Marks where sections begin: at a branch's target, and behind the bundles that still run after a
-// branch.
+// Marks the bundles where sections begin: the target of each branch, and the first bundle after the
+// bundles that still run after a branch.
 std::vector<bool> starts_of(const Schedule& schedule, const Device& device) {
   std::vector<bool> out(schedule.bundles.size(), false);
   auto mark = [&](size_t bundle) {
@@ -27,7 +27,7 @@ std::vector<bool> starts_of(const Schedule& schedule, const Device& device) {
   return out;
 }
 
-// Returns the source line of an instruction; null: none is known.
+// Returns the source line of an instruction. Null: the line is not known.
 const SourceLine* source_of(const Schedule& schedule, size_t issue) {
   if (schedule.issue_sources.empty()) return nullptr;
   uint16_t number = schedule.issue_sources[issue];

@@ -1,4 +1,4 @@
-// The sections of a kernel: where in the text of its schedule, and in its source, the time goes.
+// The sections of a kernel: the parts of its schedule's text, and of its source, with their time.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 namespace evolve::ir {
 
-// Bundles that control flow runs as one. It enters before the first and leaves after the last.
+// Bundles that control flow runs as one. Control flow enters before the first bundle and leaves
+// after the last.
 struct Section {
   size_t first = 0;  // bundle
   size_t bundles = 0;
@@ -31,10 +32,10 @@ struct Section {
 std::vector<Section> sections_of(const Schedule& schedule, const Simulation& simulation,
                                  const Device& device);
 
-// Returns the cycles by line of the source; empty: the schedule has no lines. A bundle's cycles are
-// shared equally by the lines of its instructions. A bundle without a line counts for the lines of
-// the last bundle before it that has any, in the same section, as in any line table. Waits for
-// DMAs, and cycles without a line, are under the file "". All cycles add up like those of the
+// Returns the cycles by line of the source. Empty: the schedule has no lines. The lines of a
+// bundle's instructions share the bundle's cycles equally. A bundle without a line counts for the
+// lines of the last bundle before it that has any, in the same section. Waits for DMAs, and cycles
+// without a line, are under the file "". All cycles add up to the same sum as the cycles of the
 // sections.
 std::map<SourceLine, double> cycles_by_line(const Schedule& schedule, const Simulation& simulation,
                                             const Device& device);

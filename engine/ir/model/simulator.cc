@@ -203,8 +203,8 @@ class Core {
     if (++unknown.times == 1) unknown.origin = origin_words(guard.predicate);
   }
 
-  // Returns the value; if it is not known, returns what is assumed of the instruction that makes
-  // it.
+  // Returns the value if it is known. Otherwise returns the assumption about the instruction that
+  // makes the value.
   [[nodiscard]] Value assumed_or(uint32_t instruction, Value value) const {
     if (value || options_.on_data == nullptr) return value;
     const auto& holds = options_.on_data->holds;
@@ -244,7 +244,7 @@ class Core {
       return state_.slots[static_cast<size_t>(each)].has_value();
     }));
   }
-  // Returns what a value that is not known comes from, in words for people.
+  // Describes, in words for people, the origin of a value that is not known.
   [[nodiscard]] std::string origin_words(const std::optional<ValueOrigin>& origin) const {
     if (!origin) return "a value of unknown origin";
     const Instruction& one = *origin->instruction;
@@ -276,7 +276,8 @@ class Core {
     if (one.predicate == kNone) return true;
     Value value = state_.slots[static_cast<size_t>(one.predicate)];
     // A check is assumed to hold. But a branch may go around the check, and so may guarded
-    // instructions, unless they are the check itself. These need the real value.
+    // instructions, unless they are the check itself. So branches and other guarded instructions
+    // need the real value.
     const bool may_assume =
         one.op != Op::branch && (one.op != Op::guard || schedule_.guards[one.target].is_check);
     if (!value && may_assume) value = assumed_[static_cast<size_t>(one.predicate)];
@@ -342,7 +343,7 @@ class Core {
     if (auto address = read(one.operands[0])) {
       state_.smem[*address] = read(one.operands[1]);
     } else {
-      state_.smem.clear();  // the address is not known: it may have been any word
+      state_.smem.clear();  // any word may have changed, because the address is not known
     }
   }
 
@@ -482,13 +483,13 @@ class Core {
   const Schedule& schedule_;
   const Device& device_;
   const Parameters& parameters_;
-  bool is_lenient_;             // what is not known does not happen
+  bool is_lenient_;             // skips instructions that the model cannot follow
   std::vector<Value> assumed_;  // of predicates that are checked but not known: the checks hold
   SimulationOptions options_;
   HbmLayout hbm_;
   SteadyState steady_;
   uint64_t walked_ = 0;  // bundles
-  // By word of SMEM: the operand that the word was copied from, whose values are not given.
+  // By word of SMEM: the operand that the word was copied from. The operand's values are not given.
   std::unordered_map<uint32_t, uint32_t> not_given_;
   std::vector<size_t> next_seen_;  // by bundle: the first from it on that the scalar unit sees
   CoreState state_;

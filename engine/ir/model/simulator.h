@@ -1,7 +1,7 @@
 // The model: runs a kernel's schedule as the core would. It runs the scalar unit exactly, and
 // counts the cycles of the vector and matrix units' bundles. A bundle takes one cycle. A wait
-// stalls until its sync flag has what it waits for. DMAs pass one after another through one queue
-// at HBM bandwidth, each with a fixed latency. A transfer within the chip takes only the latency.
+// stalls until its sync flag has the wanted count. DMAs pass one after another through one queue at
+// HBM bandwidth, each with a fixed latency. A transfer within the chip takes only the latency.
 //
 // Not modelled: more than one queue, HBM rows, bank conflicts, power, the other core. See
 // engine/ir/README.md.
@@ -35,18 +35,18 @@ struct Traffic {
   uint64_t stores = 0;
   double load_bytes = 0;
   double store_bytes = 0;
-  double wait_cycles = 0;  // of waits that its transfers ended
+  double wait_cycles = 0;  // of waits that the operand's transfers ended
   bool operator==(const Traffic&) const = default;
 };
 
 // The operand of a transfer whose operand is not known.
 constexpr uint32_t kNoOperand = UINT32_MAX;
 
-// A guard whose instructions may or may not have run: the simulation does not know. They are
+// A guard of which the simulation does not know whether its instructions ran. The instructions are
 // counted as if they ran.
 struct UnknownGuard {
   uint64_t times = 0;
-  std::string origin;  // what it depends on, for people
+  std::string origin;  // what the guard depends on, for people
 };
 
 struct Simulation {
@@ -57,7 +57,7 @@ struct Simulation {
   double latency_cycles = 0;   // of these, after the bytes have passed: only latency
   double drain_cycles = 0;     // after the last bundle, until the last bytes have arrived
   double added_up_cycles = 0;  // of passes of loops in steady state, which were not walked
-  double matrix_cycles = 0;    // of an estimated module: products beyond the waits
+  double matrix_cycles = 0;    // of an estimated module: products after the waits
   uint64_t loads = 0;          // DMAs from HBM; `stores`: DMAs to HBM
   uint64_t stores = 0;
   double load_bytes = 0;
@@ -66,7 +66,7 @@ struct Simulation {
   uint64_t matmuls = 0;
   uint64_t spills = 0;
   uint64_t fills = 0;
-  uint32_t unknown_loop = 0;  // line of a backward branch not taken: predicate not known; 0: none
+  uint32_t unknown_loop = 0;  // line of a backward branch whose predicate is not known; 0: none
   std::map<uint32_t, UnknownGuard> unknown_guards;  // by Schedule::guards
   std::array<uint64_t, kUnits> issued{};
   std::vector<uint64_t> executed;       // times, by bundle
@@ -101,7 +101,7 @@ constexpr uint64_t kMostBundles = 1'000'000'000'000;
 struct SimulationOptions {
   uint64_t most_walked = kMostBundlesWalked;
   bool adds_up_loops = true;        // adds up loops in steady state (steady.h); false: walks all
-  DataBranches* on_data = nullptr;  // null: such a predicate ends the simulation
+  DataBranches* on_data = nullptr;  // null: a predicate on data ends the simulation
   uint64_t most_bundles = kMostBundles;
 };
 
@@ -111,16 +111,16 @@ constexpr size_t kMostArrivals = size_t{1} << 16;
 constexpr size_t kMostSmemWords = size_t{1} << 20;
 constexpr size_t kMostFlags = size_t{1} << 16;
 
-// Runs the schedule. The simulator never guesses. It returns an error of code `failed` for what it
-// cannot follow: control flow that depends on values in memory, a wait that nothing ends, a loop
-// without end.
+// Runs the schedule. The simulator never guesses. It returns an error of code `failed` if it cannot
+// follow the schedule: at control flow that depends on values in memory, at a wait that nothing
+// ends, or in a loop without end.
 Result<Simulation> simulate(const Schedule& schedule, const Device& device,
                             const Parameters& parameters = {},
                             const SimulationOptions& options = {});
 
-// Runs the top-level program of a module without its kernels: it calls them and moves operands for
-// them. What depends on values in memory (which core this is, traces, barriers) counts as not
-// happening.
+// Runs the top-level program of a module without its kernels. The top-level program calls the
+// kernels and moves operands for them. An instruction does not run if its predicate depends on
+// values in memory (the core's number, traces, barriers).
 Result<Simulation> simulate_top_level(const Schedule& schedule, const Device& device);
 
 }  // namespace evolve::ir

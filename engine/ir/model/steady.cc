@@ -7,7 +7,7 @@ namespace evolve::ir {
 
 namespace {
 
-// In cycles. Times are sums of fractions, which round.
+// The maximum difference of equal times, in cycles. Times are sums of fractions, which are rounded.
 constexpr double kSame = 1e-6;
 // Adding up fewer passes is not worth the copies of the state.
 constexpr uint64_t kFewestPasses = 8;
@@ -83,7 +83,7 @@ void add(std::vector<Value>& values, const std::vector<uint32_t>& growths, uint6
   }
 }
 
-// Adds what was counted since `before`, `times` times.
+// Adds the counts since `before`, `times` times.
 void add_counts(Simulation& out, const Simulation& before, uint64_t times) {
   add(out.bundles, before.bundles, times);
   add(out.stall_cycles, before.stall_cycles, times);
@@ -114,7 +114,7 @@ void add_counts(Simulation& out, const Simulation& before, uint64_t times) {
   out.spans_are_cut = true;
 }
 
-// Moves the state `times` groups of passes on. The last group began as `before`.
+// Advances the state by `times` groups of passes. The last group began in the state `before`.
 void go_on(CoreState& state, const CoreState& before, const Growths& grown, uint64_t times) {
   double cycles = static_cast<double>(times) * (state.cycle - before.cycle);
   add(state.slots, grown.slots, times);
@@ -137,8 +137,8 @@ void go_on(CoreState& state, const CoreState& before, const Growths& grown, uint
 
 }  // namespace
 
-// Returns the shortest period that is not tried yet: so many passes took, one by one, as long as
-// the same number of passes before them. 0: none.
+// Returns the shortest period, in passes, that is not tried yet and that the times repeat: each of
+// the last passes took as long as the pass one period earlier. 0: no such period.
 size_t SteadyState::Head::period() const {
   for (size_t period = least_period; period <= kMostPeriod; ++period) {
     bool is_it = true;
@@ -175,7 +175,7 @@ void SteadyState::begin(size_t head, size_t period, const CoreState& state) {
   head_ = head;
   period_ = left_ = period;
   first_ = state;
-  // The limit on the wait: a loop that has ended never returns to its head.
+  // The wait has a limit, because a loop that has ended never returns to its head.
   constexpr uint64_t kMostCycles = 1'000'000;
   double cycles = 0;
   for (size_t i = 0; i < period; ++i) cycles += heads_[head].cycles.at(i);

@@ -1,11 +1,13 @@
 // The recognition of loops in steady state, whose passes are added up instead of walked.
 //
-// The test is made where a branch back to the loop's head takes effect. If the last passes took as
-// many cycles as those before them, two passes, or two groups of up to twelve, are compared. Groups
-// are needed where two buffers take turns; with times that repeat every three passes, that makes
-// six. Every value must have grown evenly, and every DMA must be equally far on its way. A third
-// group is followed (growth.h), which says for how many more groups this must go on; those are
-// added up at once. The result equals that of walking, except for the rounding of times.
+// The test is made whenever a branch back to the loop's head takes effect. A period is a number of
+// passes, at most twelve, whose times repeat. The test compares the last period with the period
+// before. Periods of several passes are needed if, for example, two buffers take turns. If the
+// times then repeat every three passes, the values repeat every six. Every value must have grown
+// evenly, and every DMA must be equally far on its way. The test then follows a third period
+// (growth.h) and learns for how many more periods the loop must go on in the same way. All these
+// periods are added up at once. The result equals the result of walking, except for the rounding of
+// times.
 #pragma once
 
 #include <array>
@@ -20,10 +22,10 @@ namespace evolve::ir {
 
 class SteadyState {
  public:
-  // No more than `most_bundles` are ever executed.
+  // `most_bundles` is the most bundles that are ever executed.
   explicit SteadyState(uint64_t most_bundles) : most_bundles_(most_bundles) {}
 
-  // Called where a branch back to the bundle `head` takes effect. May add passes to the state.
+  // Notes that a branch back to the bundle `head` takes effect. May add passes to the state.
   void on_head(size_t head, CoreState& state);
 
   // The follower of the present pass, which must see each instruction. Null: no pass is followed.
@@ -36,7 +38,7 @@ class SteadyState {
     uint64_t visits = 0;
     uint64_t wait = kFirstWait;  // visits until the next try
     uint64_t next = kFirstWait + 1;
-    size_t least_period = 1;  // the next to try: values may take turns where times do not
+    size_t least_period = 1;  // the next to try; values may repeat later than times
     double last_cycle = 0;
     std::array<double, 2 * kMostPeriod> cycles{};  // of the last passes, latest first
     [[nodiscard]] size_t period() const;

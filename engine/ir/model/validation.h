@@ -30,8 +30,8 @@ struct Family {
 struct Validation {
   std::vector<std::optional<double>> modelled;  // seconds, by observation, without the scale
   std::vector<std::string> not_modelled;        // why, for each observation without a time
-  // The median of measured divided by modelled times. One number for all rows: a clock that is not
-  // known exactly does not spoil the order.
+  // The median of measured divided by modelled times. All rows have the same scale, so an inexact
+  // clock does not change their order.
   double scale = 1;
   double error = 0;                     // mean of |scale · modelled / measured - 1|
   double rank_correlation = 0;          // Spearman's
@@ -40,8 +40,8 @@ struct Validation {
   std::vector<Family> families;  // the worst first
 };
 
-// Holds the model against the observations. Bad input: no observation is modelled, or one has no
-// time.
+// Compares the model with the observations. Bad input: no observation is modelled, or an
+// observation has no time.
 Result<Validation> validate(const Device& device, std::span<const Observation> observations);
 
 }  // namespace evolve::ir

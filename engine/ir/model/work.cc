@@ -14,10 +14,10 @@ namespace {
 
 using nlohmann::json;
 
-// Times are sums of fractions, which round.
+// The share by which sums of fractions may be off, because of rounding.
 constexpr double kRounding = 1e-6;
 
-// Returns the elements of a vector register: 32-bit ones, or narrower ones side by side.
+// Returns the number of elements of a vector register. Several elements below 32 bits share a word.
 double elements_of(std::string_view opcode) {
   constexpr double kWords = 1024;
   auto has = [&](std::string_view type) { return opcode.find(type) != std::string_view::npos; };
@@ -25,8 +25,8 @@ double elements_of(std::string_view opcode) {
   return has("16") ? 2 * kWords : kWords;
 }
 
-// Returns what one run of a kernel did on its matrix units, or on the others. Each opcode ran as
-// often as `times` says.
+// Returns the FLOPs of one run of a kernel on its matrix units, or on its other units. Each opcode
+// ran as often as `times` says.
 double executed_flops(const Schedule& schedule, const std::vector<uint64_t>& times,
                       const Device& device, bool of_matrix_units) {
   double sum = 0;

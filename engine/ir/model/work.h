@@ -1,11 +1,12 @@
-// The work of a program, held against what its case needs: what its kernels executed and its
-// modules moved. A program that did less did not do what was asked for, whatever its values are.
+// The work of a program, compared with the needs of its case. The work is the operations that its
+// kernels executed and the bytes that its modules moved. A program that did less than its case
+// needs did not do its task, even if its results are right.
 //
-// The count is the most that can have been done. A push through a matrix unit counts as a product
-// of as many rows as a register has, with the whole unit; this includes padding and all passes of a
-// precise product. An instruction of the vector units counts as one operation for each element of
-// its register, whether it is arithmetic or not (two if it multiplies and adds). So no program that
-// did enough is said to have done too little.
+// The count is an upper limit. A push through a matrix unit counts as a product of as many rows as
+// a register has, with the whole unit. This includes padding and all passes of a precise product.
+// An instruction of the vector units counts as one operation for each element of its register,
+// whether it is arithmetic or not (two if it multiplies and adds). So a program that did enough
+// never seems to have done too little.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -23,10 +24,10 @@ double most_flops_of(const Opcode& opcode, const Device& device);
 struct Work {
   double matrix_flops = 0;  // in kernels
   double vector_flops = 0;  // in kernels, at the most
-  // FLOPs of both kinds, counted above, that the simulation does not know to have run: in guards,
-  // branches on data and conditionals.
+  // FLOPs of both kinds, counted above, of which the simulation does not know whether they ran: in
+  // guards, branches on data and conditionals.
   double uncertain_flops = 0;
-  std::string guard;      // names the guard with most of these: "matmul.1: line 120"
+  std::string guard;      // names the guard with the most of them: "matmul.1: line 120"
   double load_bytes = 0;  // from HBM, of all modules
   double store_bytes = 0;
 };
@@ -38,7 +39,7 @@ Work work_of(const ProgramRun& run, const Device& device);
 // the bytes is asked for in any case, because a kernel may need only a part of an input.
 constexpr double kSureShare = 0.75;
 
-// The least that a case's spec asks for.
+// The minimum work that a case's spec asks for.
 struct Needs {
   double flops = 0;  // inside kernels: the spec's formula; `share` of it is asked for
   // Bytes that must cross HBM: the lesser of the formula and the bytes of inputs and outputs. The
@@ -48,9 +49,10 @@ struct Needs {
   double output_bytes = 0;  // each output is written
   double share = 0;         // of the FLOPs: contract.min_flops
   // The formulas are averages, because whole numbers among the inputs decide how much is to be
-  // done. What was drawn may need only kSureShare of them, and so may the roofline.
+  // done. The drawn inputs may need only kSureShare of them, so the roofline is lowered by the same
+  // share.
   bool is_average = false;
-  int operand_bits = 16;  // of the narrowest; matrix units are twice as fast for 8 as for 16
+  int operand_bits = 16;  // of the narrowest operand; 8 bits are twice as fast as 16
 };
 
 // Reads a case's cost.json, terms.json and signature.json. Bad input: another form.
@@ -66,8 +68,8 @@ struct Flaw {
   std::string reason;
 };
 
-// Returns why a program cannot have done what its case needs. Nullopt: the program may have done
-// it.
+// Returns why a program cannot have done the work that its case needs. Nullopt: the program may
+// have done the work.
 std::optional<Flaw> flaw_of(const Work& work, double seconds, const Needs& needs,
                             const Device& device);
 

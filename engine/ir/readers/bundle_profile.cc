@@ -12,7 +12,7 @@ namespace evolve::ir {
 
 namespace {
 
-// Takes a number and the mark behind it from the front of the text.
+// Takes a number and the mark after it from the front of the text.
 std::optional<uint64_t> take_marked(std::string_view& text, std::string_view mark) {
   const auto value = take_number<uint64_t>(text);
   if (!value || !text.starts_with(mark)) return std::nullopt;
@@ -65,7 +65,7 @@ Result<std::vector<InstructionProfile>> read_bundle_profile(std::string_view tex
       is_in_hlo = false;
       if (is_kept) out.back().counters.push_back(*std::move(counter));
     } else if (!is_in_hlo && !trimmed(line).empty()) {
-      // A line behind the instruction is the rest of an attribute that has line breaks. No other
+      // A line after the instruction is the rest of an attribute that has line breaks. No other
       // line is allowed.
       return error(number, "not a line of a profile");
     }

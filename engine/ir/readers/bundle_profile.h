@@ -5,8 +5,8 @@
 //   block   = "HLO: " ("%" name " = " … | "<no-hlo-instruction>") {" - " counter} [empty line]
 //   counter = name ": (" used "/" available ") - " share
 //
-// A counter belongs to a unit ("MXU_0 matmul_packed", "VECTOR_ALU"), or to what was spilled
-// ("VMEM_SPILL_COUNT") in so many bundles.
+// A counter belongs to a unit ("MXU_0 matmul_packed", "VECTOR_ALU") or to the spills of registers
+// ("VMEM_SPILL_COUNT").
 #pragma once
 
 #include <cstdint>

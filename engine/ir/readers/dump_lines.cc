@@ -13,7 +13,8 @@ bool is_telling(char c) {
   return c == '/' || c == '*' || c == '\n';
 }
 
-// Returns what a "dma.general" crosses, "hbm-to-hbm"; empty: the comment does not say.
+// Returns the way of a "dma.general" from its comment: "hbm-to-hbm". Empty: the comment does not
+// name a way.
 std::string_view way_in(std::string_view comment) {
   constexpr size_t kMostLength = 20;
   std::string_view inner = comment.substr(0, kMostLength + 2);
@@ -64,7 +65,8 @@ void DumpLines::read_commented() {
   content_ = buffer_;
 }
 
-// Keeps what only comments say: what some instructions do, and where the program begins and ends.
+// Keeps the information that only comments have: the operation of some instructions, and the start
+// and the end of the program.
 void DumpLines::note_comment(std::string_view comment) {
   for (std::string_view kind : {" kDivAndRem ", " kDiv ", " kRem "}) {
     if (comment.starts_with(kind)) buffer_ += kind;
@@ -111,7 +113,7 @@ uint16_t DumpLines::source_of(std::string_view instruction) const {
   return is_its ? place->second : uint16_t{0};
 }
 
-// Whether the comment stands behind an instruction of this opcode.
+// Whether the comment follows an instruction of this opcode.
 bool DumpLines::is_behind(std::string_view opcode) const {
   // Instructions are shorter. Without this limit, a long line of comments would take very long.
   constexpr size_t kMostLength = 4096;

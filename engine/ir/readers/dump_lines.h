@@ -1,5 +1,6 @@
-// The lines of one of libtpu's dumps without their comments, which nest and continue over lines. A
-// part of some comments stays, because it stands nowhere else (schedule.h lists them).
+// The lines of one of libtpu's dumps without their comments, which nest and continue over lines.
+// Parts of some comments stay, because nothing else in the dump has the same information
+// (schedule.h lists these parts).
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ struct SourceLine {
 
 class DumpLines {
  public:
-  // The part that stays of the comment behind a load of the core's number.
+  // The part that stays of a comment after a load of the core's number.
   static constexpr std::string_view kCore = " core id ";
 
   explicit DumpLines(std::string_view text) : text_(text) {}
@@ -38,8 +39,8 @@ class DumpLines {
   // Whether region 0 has begun and not ended.
   [[nodiscard]] bool is_open() const { return is_open_; }
 
-  // Returns where in the source an instruction, a part of `content`, comes from: its place in
-  // `sources`, from 1. 0: not known.
+  // Returns the place in `sources`, from 1, of the source line of an instruction. The instruction
+  // is a part of `content`. 0: the line is not known.
   [[nodiscard]] uint16_t source_of(std::string_view instruction) const;
   [[nodiscard]] const std::vector<SourceLine>& sources() const { return sources_; }
 

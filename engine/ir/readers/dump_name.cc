@@ -13,8 +13,9 @@ bool is_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of(kDigits) == std::string_view::npos;
 }
 
-// Splits "gmm.1-62-packed-bundles-post-ra.txt" at the number between module and stage, which may
-// both have dashes. A module's name that was cut has another number behind it (cut_names.h).
+// Splits "gmm.1-62-packed-bundles-post-ra.txt" at the number between module and stage. Both the
+// module and the stage may have dashes. A module's name that was cut has another number after it
+// (cut_names.h).
 std::optional<DumpName> split(std::string_view rest) {
   for (size_t at = rest.find('-'); at != std::string_view::npos; at = rest.find('-', at + 1)) {
     size_t end = rest.find('-', at + 1);

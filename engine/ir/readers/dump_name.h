@@ -26,8 +26,8 @@ struct DumpName {
 
 constexpr std::string_view kTopLevel = "TLP";
 
-// Takes a path apart. Nullopt: the path is no dump's, or that of a dump that libtpu adds to every
-// program ("<late-initialization>").
+// Splits a path. Nullopt: the path does not belong to a dump, or it belongs to a dump that libtpu
+// adds to every program ("<late-initialization>").
 std::optional<DumpName> read_dump_name(std::string_view path);
 
 // The dumps of one compiled program: the paths by "module/stage.txt".

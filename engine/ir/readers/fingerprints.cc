@@ -12,7 +12,7 @@ namespace evolve::ir {
 
 namespace {
 
-// Reads the hexadecimal number behind a mark, up to a ':' or the end.
+// Reads the hexadecimal number after a mark, up to a ':' or the end.
 std::optional<uint64_t> count_of(std::string_view fingerprint, std::string_view mark) {
   std::string_view digits = behind(fingerprint, mark);
   digits = digits.substr(0, digits.find(':'));

@@ -6,7 +6,8 @@ namespace evolve::ir {
 
 namespace {
 
-// The most bundles behind a branch, on any device, that may run whether it is taken or not.
+// The maximum number of bundles after a branch, on any device, that may run whether the branch is
+// taken or not.
 constexpr size_t kMostDelay = 8;
 
 // Marks the bundles at which another path of the program may begin.

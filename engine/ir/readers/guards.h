@@ -1,5 +1,6 @@
-// The guards of a schedule: predicated instructions of the vector units. Whether they run is known
-// when the schedule is run, and it is the same for all that depend on one value of a predicate.
+// The guards of a schedule: its predicated instructions of the vector units. Only a run of the
+// schedule shows whether these instructions run. One value of a predicate decides this for all
+// instructions that depend on it.
 #pragma once
 
 #include <vector>

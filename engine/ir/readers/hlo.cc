@@ -16,10 +16,10 @@ namespace evolve::ir {
 
 namespace {
 
-// Returns the length up to the first `stop` outside brackets, braces, parentheses and quotes;
-// without a `stop`, the length of the text. Nullopt: these do not close in order.
+// Returns the length up to the first `stop` outside brackets, braces, parentheses and quotes.
+// Without a `stop`, returns the length of the text. Nullopt: these marks do not close in order.
 std::optional<size_t> length_until(std::string_view text, char stop) {
-  std::string closing;  // what closes the open ones
+  std::string closing;  // the marks that close the open ones
   bool is_quoted = false;
   for (size_t i = 0; i < text.size(); ++i) {
     char c = text[i];
@@ -83,7 +83,7 @@ double hbm_bytes(std::string_view type) {
   while (true) {
     type.remove_prefix(std::min(type.find_first_not_of("(), "), type.size()));
     if (type.empty()) return sum;
-    // The type ends at the comma, or at the end of the tuple, behind the extents and the layout.
+    // The type ends at the comma, or at the end of the tuple, after the extents and the layout.
     size_t end = std::min(type.find_first_of(",)", extents_and_layout(type)), type.size());
     std::string_view one = type.substr(0, end);
     type.remove_prefix(end);
@@ -109,7 +109,7 @@ std::vector<double> extents_of(std::string_view type) {
   return out;
 }
 
-// More than any program has. The limit keeps a damaged shape from giving infinity or NaN.
+// More FLOPs than any program has. The limit keeps a damaged shape from giving infinity or NaN.
 constexpr double kMostFlops = 1e30;
 
 double product(const std::vector<double>& extents) {
@@ -118,8 +118,8 @@ double product(const std::vector<double>& extents) {
   });
 }
 
-// Returns how many products make one element of a dot's result: the product of those extents of its
-// left side that "{1,2}" numbers.
+// Returns how many products make one element of a dot's result. These are the multiplied extents of
+// the dot's left side that a list such as "{1,2}" numbers.
 double contracted_by_dot(std::string_view dimensions, const std::vector<double>& left) {
   double out = 1;
   while (true) {
@@ -148,11 +148,11 @@ std::vector<double> window_of(std::string_view window, std::string_view key) {
   return out;
 }
 
-// Returns how many products make one element of a convolution's result. The extents of its right
-// side are multiplied. "i" in the middle of "0bf_0io->0bf" is the extent of the input's features. A
-// digit is a spatial dimension, which counts as many places of its window as meet an element of the
-// left side. If the left side is dilated, most places meet none: XLA writes a batch dimension in
-// this way. Places in the padding count, too.
+// Returns how many products make one element of a convolution's result: the product of extents of
+// its right side. "i" in the middle of "0bf_0io->0bf" is the extent of the input's features. A
+// digit is a spatial dimension. Its extent is the number of places in the window that meet an
+// element of the left side. If the left side is dilated, most places do not meet an element; XLA
+// writes a batch dimension in this way. Places in the padding count, too.
 double contracted_by_convolution(const HloInstruction& instruction,
                                  const std::vector<double>& right) {
   std::string_view labels = instruction.attribute("dim_labels");
@@ -177,7 +177,7 @@ class HloReader {
 
   Result<HloModule> read() {
     bool is_inside = false;
-    size_t lines = 0;  // in what was read last
+    size_t lines = 0;  // in the text that was read last
     while (!text_.empty()) {
       size_t end = line_length(is_inside);
       std::string_view line = trimmed(text_.substr(0, end));
@@ -252,7 +252,7 @@ class HloReader {
     return {};
   }
 
-  // Returns where the open parenthesis ends.
+  // Returns the place where the open parenthesis closes.
   static std::optional<size_t> closing(std::string_view text) {
     size_t at = 0;
     while (true) {
@@ -332,7 +332,7 @@ HloModule::HbmBytes HloModule::hbm_bytes_of(const std::string& name) const {
     const HloInstruction* from = find(operand);
     return from == nullptr ? 0 : hbm_bytes(from->type);
   };
-  constexpr size_t kUpdate = 1;  // the operand behind the one that is updated
+  constexpr size_t kUpdate = 1;  // the operand after the updated one
   if (instruction->opcode == "dynamic-update-slice" && instruction->operands.size() > kUpdate)
     return {bytes_of(instruction->operands[kUpdate]), bytes_of(instruction->operands[kUpdate])};
   HbmBytes out = {0, hbm_bytes(instruction->type)};
@@ -384,7 +384,8 @@ std::string HloModule::work_of(const HloInstruction& instruction) const {
     out += " " + (from == nullptr ? operand : from->type);
   }
   for (const auto& [key, value] : instruction.attributes) {
-    // These keys say where the instruction comes from, or where it runs, not what it does.
+    // These keys say where the instruction comes from, or where it runs. They do not say what it
+    // does.
     if (key == "metadata" || key == "backend_config" || key == "frontend_attributes") continue;
     auto body = bodies_.find(without_percent(value));
     out += body == bodies_.end() ? fmt::format(" {}={}", key, value)

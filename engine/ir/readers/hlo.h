@@ -27,11 +27,12 @@ struct HloInstruction {
   std::string name;
   std::string type;
   std::string opcode;
-  std::vector<std::string> operands;  // names; for a parameter or a constant, what it has instead
+  std::vector<std::string> operands;  // names; a parameter's number; a constant's value
   std::map<std::string, std::string> attributes;
   uint32_t line = 0;  // of the text
   bool is_root = false;
-  // Returns the value of an attribute, a name without its "%". Empty: there is no such attribute.
+  // Returns the value of an attribute. A name comes without its "%". Empty: there is no such
+  // attribute.
   [[nodiscard]] std::string_view attribute(const std::string& key) const;
 };
 
@@ -54,10 +55,11 @@ class HloModule {
   explicit HloModule(std::vector<HloComputation> computations);
 
   [[nodiscard]] const std::vector<HloComputation>& computations() const { return computations_; }
-  // Null: no instruction has this name.
+  // Finds an instruction by its name. Null: no instruction has this name.
   [[nodiscard]] const HloInstruction* find(const std::string& name) const;
   // Returns a text that is the same for instructions that do the same work on the same types,
-  // whatever their names. XLA compiles these once. Empty: there is no such instruction.
+  // whatever their names. XLA compiles only one of these instructions. Empty: there is no such
+  // instruction.
   [[nodiscard]] std::string work_of(const std::string& name) const;
   // The bytes that an instruction moves from HBM, its operands, and to HBM, its result. If it
   // updates an operand in place, only the update counts. Zero: there is no such instruction.
@@ -70,8 +72,8 @@ class HloModule {
   // kernel and the slice that it fills.
   [[nodiscard]] bool has_kernel(const std::string& name) const;
   // Returns the floating-point operations of the products (dot, convolution) in an instruction and
-  // in what it calls, two per multiplication. What a loop calls counts once. Zero: there is no such
-  // instruction.
+  // in the computations that it calls, two per multiplication. The body of a loop counts once.
+  // Zero: there is no such instruction.
   [[nodiscard]] double matrix_flops_of(const std::string& name) const;
 
  private:
@@ -82,7 +84,7 @@ class HloModule {
 
   std::vector<HloComputation> computations_;
   std::map<std::string, std::pair<size_t, size_t>, std::less<>> by_name_;
-  // By computation: a number for what it does. Two that do the same have the same number.
+  // By computation: a number for its work. Computations that do the same work have the same number.
   std::map<std::string, size_t, std::less<>> bodies_;
   std::map<std::string, double, std::less<>> flops_;  // by computation
   std::set<std::string, std::less<>> with_kernel_;    // computations

@@ -10,7 +10,7 @@ namespace {
 
 struct Computation {
   CallCost cost;
-  std::string conditional;    // the innermost around it
+  std::string conditional;    // the innermost around the computation
   bool has_cost = false;      // it calls an instruction of `costs`
   bool is_called = false;     // by any branch
   bool is_on_dearer = false;  // the dearer side calls it
@@ -59,7 +59,8 @@ class Sides {
     return out;
   }
 
-  // Notes the sides on which an instruction runs, and passes them on to what it calls.
+  // Notes the sides on which an instruction runs, and passes the sides on to the computations that
+  // it calls.
   void pass_on(const HloInstruction& instruction, const Computation& caller) {
     if (!caller.conditional.empty()) out_.conditionals[instruction.name] = caller.conditional;
     if (!caller.is_on_dearer) out_.left_out_of_dearer.insert(instruction.name);

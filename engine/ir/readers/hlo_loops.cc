@@ -61,7 +61,7 @@ class LoopFunction {
     return root == all.end() ? nullptr : &*root;
   }
 
-  // Returns which element of the function's parameter an instruction is.
+  // Returns the number of the element of the function's parameter that an instruction gets.
   [[nodiscard]] std::optional<size_t> element(const HloInstruction* from) const {
     from = uncopied(module_, from);
     if (from == nullptr || from->opcode != "get-tuple-element") return std::nullopt;
@@ -121,8 +121,8 @@ std::optional<Test> test_of(const HloModule& module, const HloInstruction& loop)
   return std::nullopt;
 }
 
-// Returns what the body adds to the element of this number in its tuple. Nullopt: it does anything
-// else to it.
+// Returns the number that the body adds to an element of its tuple. Nullopt: the body does anything
+// else to the element.
 std::optional<int64_t> step_of(const HloModule& module, const HloInstruction& loop,
                                size_t element) {
   const LoopFunction body(module, loop.attribute("body"));
@@ -147,7 +147,7 @@ std::optional<int64_t> begin_of(const HloModule& module, const HloInstruction& l
   return constant(module, operand_of(module, start, element));
 }
 
-// Returns how often the loop runs. An error says why that is not known.
+// Returns how often the loop runs. An error says why the number is not known.
 Result<uint64_t> passes_of_loop(const HloModule& module, const HloInstruction& loop) {
   const auto test = test_of(module, loop);
   if (!test)

@@ -24,8 +24,8 @@ std::optional<uint32_t> bundle_of(std::string_view line) {
   return take_number<uint32_t>(digits, is_hexadecimal ? 16 : 10);
 }
 
-// Notes what the text around "region" says of a region in this bundle: `before` it, and the
-// `number` behind it.
+// Notes the start or the end of a region in this bundle. `before` is the text before "region", and
+// `number` is the text after it.
 void note_region(std::string_view before, std::string_view number, uint32_t bundle,
                  std::unordered_map<uint32_t, LiveRange>& out) {
   const auto region = take_number<uint32_t>(number);

@@ -18,7 +18,7 @@ namespace {
 // Passes have about a dozen opcodes that are kept.
 constexpr size_t kMostOpcodes = 256;
 constexpr size_t kMostSpaces = 64;
-constexpr size_t kIndent = 2;  // of what is in a region, relative to its head
+constexpr size_t kIndent = 2;  // of the content of a region, relative to its head
 constexpr std::string_view kRegion = "$region";
 constexpr std::string_view kAllocation = "#allocation";
 constexpr std::string_view kSpill = "_spill";
@@ -47,7 +47,7 @@ RegionKind region_kind(std::string_view head) {
   return kind == "pred_region" ? RegionKind::predicated : RegionKind::control;
 }
 
-// Whether a load or a store uses a spill slot. Its address is the first operand.
+// Whether a load or a store uses a spill slot. The address is the first operand.
 bool is_of_spill_slot(std::string_view operands) {
   size_t at = std::min(operands.find('#'), operands.size());
   std::string_view address = operands.substr(at, operands.find(']', at) - at);
@@ -247,7 +247,7 @@ class LloReader {
   std::vector<Open> open_;
   // Whether the innermost region has nothing in it yet.
   bool is_begun_ = false;
-  // Whether the program has ended. The rest says where libtpu made each instruction.
+  // Whether the program has ended. The rest of the dump lists the stacks of the instructions.
   bool is_behind_ = false;
   std::unordered_map<uint32_t, uint32_t> regions_;
   std::unordered_set<uint32_t> allocated_;

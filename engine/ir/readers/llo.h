@@ -21,10 +21,10 @@
 //
 // The content of a region is indented by two more than its head. A region ends where a line is
 // indented less. Comments ("//" before a head, and "/*", which nest and continue over lines) are
-// dropped. Only instructions that move what a kernel's speed depends on are kept. They are
-// transfers ("dma.hbm_to_vmem", with "dma.done" as the wait) and the traffic of spilled registers.
-// Before registers are allocated, that traffic is "vpseudo.spill_to_mem", "spseudo.fill_from_mem"
-// and the like. After that, it is loads and stores ("vst", "sld") of a spill slot
+// dropped. Two kinds of instructions are kept, because a kernel's speed depends on them: transfers
+// ("dma.hbm_to_vmem", with "dma.done" as the wait) and the traffic of spilled registers. Before
+// registers are allocated, that traffic is "vpseudo.spill_to_mem", "spseudo.fill_from_mem" and the
+// like. After that, it is loads and stores ("vst", "sld") of a spill slot
 // ("[vmem:[#allocation23_spill] …]").
 //
 // A folder has about sixty passes of a module. Analyze reads kLloPass. This is the last one, so its
@@ -48,7 +48,7 @@ enum class RegionKind : uint8_t {
   plain,
   loop_body,
   predicated,  // it runs as a whole or not at all
-  control,     // what decides about loops and predicates: headers, checks, exits
+  control,     // the control of loops and predicates: headers, checks, exits
 };
 
 struct LloRegion {
@@ -66,7 +66,7 @@ struct LloAllocation {
   std::string shape;               // "f32[1024,2048]{1,0:T(8,128)}"
   std::string tag;                 // the first sentence
   bool is_spill = false;
-  bool is_fixed = false;  // a name for a given address: it takes no room
+  bool is_fixed = false;  // a name for a given address, which takes no room
   uint32_t region = 0;    // its place in LloPass::regions
   uint32_t line = 0;
 };
@@ -90,12 +90,12 @@ struct LloPass {
   std::vector<std::string> opcodes;
 };
 
-// Reads a dump. Bad input: "<name>:<line>: …". A dump may be cut off after a line that no loop or
-// branch goes around. Only its fingerprint shows that (fingerprints.h).
+// Reads a dump. Bad input: "<name>:<line>: …". If a dump is cut off after a line that no loop or
+// branch goes around, only its fingerprint shows the loss (fingerprints.h).
 Result<LloPass> read_llo(std::string_view text, const std::string& name);
 
-// The use of a memory space: all that is allocated, and the most at one time. Nested regions live
-// together; regions next to each other do not.
+// The use of a memory space: the sum of all allocations, and the most that is allocated at one
+// time. Nested regions live at the same time. Regions next to each other do not.
 struct SpaceUse {
   uint64_t bytes = 0;
   uint64_t peak_bytes = 0;

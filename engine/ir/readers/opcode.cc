@@ -9,8 +9,8 @@ namespace evolve::ir {
 
 namespace {
 
-// Operations of the scalar unit, and of what it works with. The first letters of other names
-// decide.
+// Operations by the whole name: those of the scalar unit, and those of other units that exchange
+// values with it. The first letters of all other names decide.
 const std::unordered_map<std::string_view, Op>& ops() {
   static const std::unordered_map<std::string_view, Op> table = {
       {"smov", Op::copy},
@@ -108,7 +108,7 @@ Unit unit_of(std::string_view name) {
   if (starts_with_any(name, {"vmat", "vdwg", "vlatch"})) return Unit::mxu;
   if (starts_with_any(name, {"vrcp", "vrsqrt", "vpow2", "vlog2", "vtanh", "verf", "vsin", "vcos"}))
     return Unit::eup;
-  // These work along lanes. Along sublanes the ALUs rotate.
+  // These instructions work along lanes. The ALUs rotate along sublanes.
   if (starts_with_any(name, {"vrot.lane", "vxpose", "vperm", "vbcast.lane", "vadd.xlane",
                              "vmax.xlane", "vmin.xlane"}))
     return Unit::xlu;
@@ -154,7 +154,8 @@ void decode_dma(Opcode& opcode) {
   opcode.is_to_smem = to == "smem";
 }
 
-// Sets the matrix unit, and the name without "[4]" and ".mxu0".
+// Sets the name without parts such as "[4]" and ".mxu0", and the matrix unit if such a part names
+// one.
 void set_name(Opcode& opcode, std::string_view word) {
   std::string& name = opcode.name;
   while (!word.empty()) {

@@ -1,7 +1,7 @@
-// The instructions of a TPU TensorCore, as libtpu's dumps name them: which unit issues one, and
-// what it does to the scalar unit, which decides what runs.
+// The instructions of a TPU TensorCore, as libtpu's dumps name them: the unit that issues each
+// instruction, and its effect on the scalar unit, which decides what runs.
 //
-// A name is as in a dump, without the parts that say where a result lies:
+// A name is as in a dump, without the parts that say where a result is:
 // "vmatmul.mubr.bf16.gmra.mrb" for "vmatmul.mubr.bf16.gmra.mrb[4].mxu0".
 #pragma once
 
@@ -23,7 +23,7 @@ const char* unit_name(Unit unit);
 enum class Op : uint8_t {
   ignored,     // nothing that the scalar unit can see
   unknown,     // not understood; its result is not known
-  opaque,      // understood, but its result comes from elsewhere: the runtime
+  opaque,      // understood, but its result comes from the runtime
   of_vectors,  // a value that the vector units hand over: data
   copy,
   add,
@@ -53,7 +53,7 @@ enum class Op : uint8_t {
   divide,
   remainder,
   divide_both,  // puts aside a quotient, a remainder, or both
-  pop_divided,  // takes what was put aside
+  pop_divided,  // takes a result that was put aside
   add_f,
   sub_f,
   mul_f,
@@ -89,7 +89,7 @@ enum class Op : uint8_t {
   call,       // the top-level program calls a module
   guard,      // decides whether predicated instructions of the vector units run
   core,       // the number of this core
-  operand,    // where one of the kernel's operands lies
+  operand,    // the address of one of the kernel's operands
   parameter,  // the value of an operand that is handed over in a register
 };
 
@@ -106,10 +106,10 @@ struct Opcode {
   bool is_spill = false;    // moves a vector register to or from memory because registers run out
   uint8_t mxu = 0;          // number of the matrix unit
   uint8_t matmul_rows = 0;  // of its left operand; the right one fills a matrix unit; 0: no matmul
-  uint8_t matmul_cycles = 0;  // its unit takes no other for so long, on tpu7x; 0: no matmul
+  uint8_t matmul_cycles = 0;  // cycles until its unit takes another, on tpu7x; 0: no matmul
 };
 
-// Returns what is known of an instruction by its first word.
+// Decodes the first word of an instruction.
 Opcode decode_opcode(std::string_view word);
 
 }  // namespace evolve::ir

@@ -1,4 +1,5 @@
-// The origin of a value of the scalar unit that is not known: the instruction where it starts.
+// The origin of a value of the scalar unit that is not known: the instruction that first lacks the
+// value.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +15,9 @@ struct ValueOrigin {
   uint32_t line = 0;  // of the text
 };
 
-// Follows a slot's value back to an instruction that reads no value that is not known. On the way,
-// it goes through the slots that are not known by `is_known`. Nullopt: the schedule does not say
-// where the value comes from.
+// Follows a slot's value back through slots that are not known, to an instruction that reads only
+// known values. `is_known` says whether a slot is known. Nullopt: the schedule does not say where
+// the value comes from.
 std::optional<ValueOrigin> origin_of(const Schedule& schedule, int32_t slot,
                                      const std::function<bool(int32_t)>& is_known);
 

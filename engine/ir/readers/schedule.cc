@@ -18,7 +18,7 @@ namespace evolve::ir {
 
 namespace {
 
-// More than any real kernel has. Anything larger is no schedule.
+// More than any real kernel has. Anything larger is not a schedule.
 constexpr size_t kMostScheduleBundles = 4'000'000;
 constexpr size_t kMostOpcodes = 60'000;
 // Names are numbered through a module. A name with a larger number is rejected.
@@ -143,7 +143,7 @@ class ScheduleReader {
       TRY(read_instruction(trimmed(body.substr(0, end))));
       body.remove_prefix(std::min(end + 2, body.size()));
     }
-    // Phis come first: they stand for what happens on the way into the bundle.
+    // Phis come first, because they act on the way into the bundle.
     auto begin = schedule_.instructions.begin() + bundle.first;
     std::stable_partition(begin, schedule_.instructions.end(),
                           [](const Instruction& one) { return one.op == Op::phi; });
@@ -188,7 +188,7 @@ class ScheduleReader {
       instruction.reg = register_of(name);
       note_space(word, instruction.result);
     } else if (opcode.op == Op::flag_read) {
-      instruction.result = slot_of(name);  // the pop that takes the value names it so
+      instruction.result = slot_of(name);  // the pop refers to the value by this name
     }
     runs_ = true;
     read_rest(name, rest, instruction);
@@ -245,7 +245,8 @@ class ScheduleReader {
     if (auto found = ids.find(word); found != ids.end()) return found->second;
     Opcode opcode = decode_opcode(word);
     opcode.is_spill = is_spill;
-    // Words that differ only in the place of the result are one opcode, on each matrix unit.
+    // Words that differ only in the place of the result share an opcode. Each matrix unit has
+    // opcodes of its own.
     std::string key = opcode.name + "@" + std::to_string(opcode.mxu);
     auto known = ids.find(key);
     uint16_t id = 0;
@@ -261,7 +262,7 @@ class ScheduleReader {
     return id;
   }
 
-  // Reads "[shape: s32[9], index: 1, kind: input, …]". " memory space>" may stand before it.
+  // Reads "[shape: s32[9], index: 1, kind: input, …]". " memory space>" may precede this text.
   void read_kernel_operand(std::string_view text, Instruction& instruction) {
     auto number = leading_integer(behind(text, "index: "));
     if (!number || *number > kMostParameters) {
@@ -307,8 +308,8 @@ class ScheduleReader {
     return found == in_hbm_.end() ? std::nullopt : std::optional(found->second);
   }
 
-  // Reads what a "dma.general" crosses. A comment or the addresses say it; otherwise the
-  // instruction is unknown.
+  // Reads the direction of a "dma.general" from its comment or else from its addresses. The
+  // instruction is unknown if neither gives the direction.
   void read_way(std::string_view text, Instruction& instruction) {
     size_t at = text.find("-to-");
     const bool is_said = at != std::string_view::npos;
@@ -326,7 +327,7 @@ class ScheduleReader {
                                    : Way::on_chip;
   }
 
-  // Reads "%s1, %s2 %gmm.1 = custom-call". A call without an instruction is one of libtpu's own.
+  // Reads "%s1, %s2 %gmm.1 = custom-call". A call without an instruction belongs to libtpu itself.
   void read_call(std::string_view text, Instruction& instruction) {
     instruction.target = UINT32_MAX;
     size_t equals = text.find(" = ");
@@ -334,7 +335,7 @@ class ScheduleReader {
     if (equals == std::string_view::npos || name == std::string_view::npos) return;
     instruction.target = static_cast<uint32_t>(schedule_.calls.size());
     std::string_view opcode = text.substr(equals + 3);
-    // The result's type stands before the opcode.
+    // The result's type precedes the opcode.
     schedule_.calls.push_back({std::string(text.substr(name + 1, equals - name - 1)),
                                std::string(opcode.substr(opcode.rfind(' ') + 1))});
   }
@@ -425,8 +426,8 @@ class ScheduleReader {
     }
     if (auto number = parse_integer(text)) return {kNone, *number, true};
     if (auto bits = parse_float(text)) return {kNone, *bits, true};
-    // "2 [#allocation6]": the mark names what the number is counted from, which another operand
-    // holds.
+    // "2 [#allocation6]": the mark names the base from which the number counts. Another operand has
+    // this base.
     if (const size_t mark = text.find(" [#"); mark != std::string_view::npos) {
       if (auto number = parse_integer(text.substr(0, mark))) return {kNone, *number, true};
     }
@@ -463,7 +464,7 @@ class ScheduleReader {
     return sum;
   }
 
-  // Returns the address of an allocation. Allocations lie far apart.
+  // Returns the address of an allocation. Allocations are far apart.
   uint32_t allocation_of(std::string_view name) {
     auto found = allocations_.find(name);
     if (found != allocations_.end()) return found->second;

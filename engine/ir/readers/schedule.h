@@ -10,14 +10,14 @@
 //   operand     = "%" name | integer | decimal | "[" [space ":"] "[" term {"+" term} "]" "]" …
 //   term        = "%" name | "#" allocation | ["$"] integer        (at most two names)
 //
-// Lines without a "{" say nothing. Comments, which nest and continue over lines, are dropped, with
+// Lines without a "{" are ignored. Comments, which nest and continue over lines, are dropped, with
 // five exceptions:
-//   behind a division       whether it gives the quotient or the remainder ("kDiv", "kRem",
+//   after a division        whether it gives the quotient or the remainder ("kDiv", "kRem",
 //                           "kDivAndRem": both, in this order)
-//   behind a call           the HLO instruction ("%gmm.1 = custom-call(…)")
-//   behind a "dma.general"  what it crosses ("hbm-to-hbm")
-//   behind a load           that it loads the "core id"
-//   behind any instruction  where in the source it comes from ("loc("kernel.py":39:8 to :20)", with
+//   after a call            the HLO instruction ("%gmm.1 = custom-call(…)")
+//   after a "dma.general"   its way ("hbm-to-hbm")
+//   after a load            that it loads the "core id"
+//   after any instruction   where in the source it comes from ("loc("kernel.py":39:8 to :20)", with
 //                           libtpu's --xla_mosaic_enable_llo_source_annotations=true)
 // The scalar unit's instructions are decoded for the simulator. Of other instructions only the
 // opcode is kept.
@@ -46,19 +46,20 @@ struct Operand {
   int32_t index = kNone;  // a second slot, in an address
 };
 
-// The address of the kernel's operand of a number, in units of 512 bytes, a row of VMEM. No other
-// operand has it. Shifted left by four it counts granules, and still belongs to no other operand.
+// The address that stands for the kernel's operand of a number. The address counts rows of VMEM of
+// 512 bytes. No two operands share an address, not even if the address is shifted left by four and
+// counts granules.
 constexpr uint32_t kMostParameters = 254;
 constexpr uint32_t parameter_address(uint32_t number) {
   return (number + 1) << 20;
 }
-// Returns the operand, and the granule in it, at an address that counts granules.
+// Returns the operand, and the granule within it, at an address in units of granules.
 constexpr std::pair<uint32_t, uint32_t> parameter_at(uint32_t granule) {
   return {(granule >> 24) - 1, granule & ((1U << 24) - 1)};
 }
 
-// A decoded instruction of the scalar unit, or one that moves data or waits for it. The first
-// operand of an `operand` or a `parameter` is its number.
+// A decoded instruction of the scalar unit, or one that moves data or waits for it. For Op::operand
+// and Op::parameter, operands[0] is the number of the kernel's operand.
 struct Instruction {
   Op op = Op::unknown;
   Way way = Way::inward;  // of a DMA
@@ -71,7 +72,7 @@ struct Instruction {
   // Schedule::guards. An instruction that is not understood: into Schedule::opcodes.
   uint32_t target = 0;
   std::array<Operand, 4> operands;
-  Operand passed;  // the result if the predicate does not hold; unknown: it stays
+  Operand passed;  // the result if the predicate does not hold; unknown: the old one
 };
 
 struct Bundle {
@@ -104,7 +105,8 @@ struct Call {
   std::string opcode;  // of HLO: "custom-call", "fusion", …
 };
 
-// A predicate's slot, and the predicate's value with which the kernel does not stop with an error.
+// A check that stops the kernel with an error unless a predicate has a value: the predicate's slot,
+// and that value.
 struct Check {
   int32_t slot = kNone;
   bool value = false;

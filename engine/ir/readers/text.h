@@ -1,4 +1,4 @@
-// Pieces of text that all readers take in the same way.
+// Functions on text that all readers share.
 #pragma once
 
 #include <string_view>
@@ -12,7 +12,7 @@ inline std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
-// Returns the text behind the first `mark`; empty: there is no mark.
+// Returns the text after the first `mark`. Empty: there is no mark.
 inline std::string_view behind(std::string_view text, std::string_view mark) {
   size_t at = text.find(mark);
   return at == std::string_view::npos ? std::string_view() : text.substr(at + mark.size());

@@ -3,7 +3,7 @@
 //
 //   == CAPACTIY:                          (sic)
 //   MXU, XLU, VALU, …
-//       2     2     4 …                   for each unit, what a bundle has room for
+//       2     2     4 …                   for each unit, the room of a bundle in instructions
 //   == UTILIZATION:
 //   0 0 3 …                               a line for each bundle of "final_bundles"
 #pragma once

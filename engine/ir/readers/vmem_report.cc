@@ -38,7 +38,7 @@ std::optional<Window> read_window(std::string_view tag, uint64_t bytes) {
   return window;
 }
 
-// Reads a size; 0: the key is missing. Throws json::exception if the size is no whole number.
+// Reads a size; 0: the key is missing. Throws json::exception if the size is not a whole number.
 uint64_t read_size(const json& data, const char* key) {
   auto size = data.find(key);
   return size == data.end() ? 0 : size->get_ref<const json::number_unsigned_t&>();

@@ -20,13 +20,13 @@
 
 namespace evolve::ir {
 
-// The room where blocks of an operand lie while they are worked on.
+// The room in VMEM for the blocks of an operand that are worked on.
 struct Window {
   bool is_output = false;
   uint32_t operand = 0;  // among the inputs, or among the outputs
   std::string shape;     // of one block: "bf16[512,512]"
   uint64_t window_bytes = 0;
-  // The number of blocks that there is room for; two are double buffering.
+  // The number of blocks that have room; two are double buffering.
   uint64_t buffers = 0;
 };
 

@@ -38,8 +38,8 @@ json line_of(const PastVariant& past) {
   return out;
 }
 
-// Lines are read by simdjson, because each round reads a line for every variant of the campaign so
-// far. Exceptions of simdjson end in read_history.
+// simdjson reads the lines, because each round reads a line for every variant of the campaign so
+// far. read_history() catches the exceptions of simdjson.
 namespace dom = simdjson::dom;
 
 json json_of(dom::element value) {
@@ -52,7 +52,7 @@ std::string text_of(dom::element value) {
   return std::string(std::string_view(value));
 }
 
-// Throws if the text is no id.
+// Reads an id. Throws if the text is not an id.
 VariantId id_of(dom::element value) {
   const auto id = VariantId::parse(std::string_view(value));
   if (!id) throw std::runtime_error("a text that is no variant's id");
@@ -138,7 +138,8 @@ History history_of_round(const History& before, const SelectionRequest& request,
 Result<History> read_history(std::string_view lines) {
   History out;
   out.reserve(static_cast<size_t>(std::count(lines.begin(), lines.end(), '\n')) + 1);
-  // Padded, because the parser reads beyond a line's end, although it ignores what is there.
+  // The text is padded, because the parser reads bytes beyond a line's end, although it ignores
+  // them.
   const simdjson::padded_string text(lines);
   dom::parser parser;
   for (size_t start = 0; start < lines.size();) {

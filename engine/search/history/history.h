@@ -1,5 +1,5 @@
-// The history: what became of every variant so far. Mutators learn from it, and it tells known
-// programs from new ones. Pure.
+// The history: the results of all variants so far. Mutators learn from the history, and it shows
+// which programs are known. Pure.
 //
 // history.jsonl has one line of JSON for each variant, the seed's first, in the order of their ids.
 // A round's selection copies the lines of the round before and appends its own. The keys are in
@@ -18,25 +18,25 @@
 namespace evolve::search {
 
 struct PastVariant : Origin {
-  std::string program;                // digest of its timed programs; empty: it was not lowered
-  std::optional<VariantId> known_as;  // the first variant with that program; nullopt: it is new
-  std::optional<double> score;  // as its round's selection has it; nullopt: rejected or ruled out
-  double half_width = 0;        // of the 95 % interval of the score's logarithm; 0: it was modelled
+  std::string program;                 // digest of its timed programs; empty: not lowered
+  std::optional<VariantId> known_as;   // the first variant with that program; nullopt: none
+  std::optional<double> score;         // from its round's selection; nullopt: rejected or ruled out
+  double half_width = 0;               // of the 95 % interval of the score's logarithm; 0: modelled
   std::optional<Rejection> rejection;  // without its evidence
 };
 using History = std::vector<PastVariant>;
 
-// Returns one digest of a variant's programs in all timed cases. Empty: one of them was not
-// lowered.
+// Returns one digest of a variant's programs in all timed cases. Empty: the program of some case
+// was not lowered.
 std::string program_of(const std::map<std::string, std::string>& digests,
                        const std::vector<BenchCase>& cases);
 
-// Returns what became of a round's variants, as `selection` judged them, to be appended to
-// `before`. If `before` is empty, the seed comes first.
+// Returns the records of a round's variants, as `selection` judged them. The caller appends these
+// to `before`. If `before` is empty, the seed's record comes first.
 History history_of_round(const History& before, const SelectionRequest& request,
                          const Selection& selection);
 
-// Reads history.jsonl. External error: a line that is no such record, with its number.
+// Reads history.jsonl. External error: a line is not a record. The error has the line's number.
 Result<History> read_history(std::string_view lines);
 std::string history_lines(const History& history);
 

@@ -1,20 +1,21 @@
-// The novelty rule: which of a round's variants are too near to an earlier variant to be worth
-// paying for. Pure: the result depends on the order of the variants' ids, and not on which was
-// built first.
+// The novelty rule, which finds a round's variants that are too near to an earlier variant to be
+// worth judging. Pure: the result depends on the order of the variants' ids, and not on the order
+// in which they were built.
 //
-// The distance of two variants is the largest distance of their timed cases (sketch.h). It is 1 if
-// their parameters differ: points of a sweep differ by their sizes, however few operations the
-// sizes change. A variant whose distance to an earlier one is below the rule's is a near-duplicate.
-// An earlier variant counts only under two conditions:
-//   * It is no near-duplicate itself. So in a chain of small steps the distance is taken from the
-//     last step that counted.
-//   * It passed: it is the seed, or of an earlier round, and no step rejected it. A small change to
-//     a rejected variant may mend it.
+// The distance of two variants is the largest distance of their programs for a timed case
+// (sketch.h). If their parameters differ, the distance is 1. The reason is that points of a sweep
+// differ by their sizes, however few operations the sizes change. A variant is a near-duplicate if
+// its distance to an earlier variant is below the rule's least distance. An earlier variant counts
+// only under two conditions:
+//   * It is not a near-duplicate. So in a chain of small steps the distance is taken from the last
+//     step that counted.
+//   * It passed: it is the seed, or a variant of an earlier round that no step rejected. Rejected
+//     variants do not count, because a small change may repair them.
 //
-// Variants of one round do not count for each other, because nobody knows yet which of them pass.
-// So neighbours in one round are judged once each, and from the next round on only those that
-// passed count. A variant whose programs are all known is no near-duplicate, because known programs
-// cost nothing. That holds within one round, too.
+// Variants of one round are not compared with each other, because it is not yet known which of them
+// pass. So two near variants of one round are both judged. From the next round on, the variants
+// that passed count. A variant whose programs are all known is not a near-duplicate, because known
+// programs cost nothing. This is also true of programs that are known from the same round.
 #pragma once
 
 #include <map>
@@ -54,14 +55,14 @@ struct NoveltyEntry {
 double distance(const Sketched& one, const Sketched& other);
 
 // Returns an entry for each of `variants`: the round's variants with a program in every case, in
-// the order of their ids. `earlier` are the variants of the rounds before (in the first round: the
-// seed) that were no near-duplicates when their round was built. `history` says what became of
-// them. Removes the variants from `earlier` that were rejected since, and appends this round's new
-// ones for the next round.
+// the order of their ids. `earlier` are the variants of the rounds before (in the first round, the
+// seed) that were not near-duplicates when their round was built. `history` has their results.
+// Removes from `earlier` the variants that were rejected since then, and appends this round's new
+// variants for the next round.
 std::vector<NoveltyEntry> near_duplicates(const std::vector<Sketched>& variants, double least,
                                           const History& history, std::vector<Sketched>& earlier);
 
-// sketches.jsonl: one line of JSON for each variant.
+// Reads sketches.jsonl, which has one line of JSON for each variant.
 Result<std::vector<Sketched>> read_sketches(std::string_view lines);
 std::string sketch_lines(const std::vector<Sketched>& all);
 

@@ -17,14 +17,14 @@ namespace {
 
 using nlohmann::json;
 
-// The limits of a program that is looked at; real programs have some thousands of operations.
+// The limits of a program that is sketched. Real programs have some thousands of operations.
 constexpr int kMostOperations = 200'000;
 constexpr int kMostDeep = 100;
-// The limit, in bytes, of the text that is written out to be digested: a function that is called
-// often may hold a large constant.
+// The limit, in bytes, of all text that is digested. It is needed because a function that is called
+// often may contain a large constant.
 constexpr size_t kMostText = size_t{256} << 20;
 
-// Operations that are only a call: the function that they call takes their place.
+// Operations that only call a function. The function's body takes their place.
 constexpr std::array<std::string_view, 8> kCalls = {"closed_call",
                                                     "core_call",
                                                     "custom_jvp_call",
@@ -33,7 +33,7 @@ constexpr std::array<std::string_view, 8> kCalls = {"closed_call",
                                                     "custom_lin_call",
                                                     "jit",
                                                     "pjit"};
-// Operations whose parameters are the frame.
+// Operations whose parameters make up the frame.
 constexpr std::array<std::string_view, 4> kFrames = {"pallas_call", "run_scoped", "scan", "while"};
 // Keys that do not change the computation: an operand's name at its caller, and advice to the
 // scheduler around a kernel.
@@ -44,7 +44,7 @@ bool is_one_of(const std::array<std::string_view, Count>& names, std::string_vie
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// The element of a list; null: no such element.
+// Returns an element of a list. Null: the list has no such element.
 const json& element(const json& list, size_t number) {
   static const json kNull;
   return list.is_array() && number < list.size() ? list[number] : kNull;
@@ -58,7 +58,8 @@ bool is_block_mapping(const json& value) {
   return tag_of(value) == "record" && text_in(element(value, 1)) == "BlockMapping";
 }
 
-// The number of the jaxpr that a value stands for. Nullopt: it stands for no jaxpr.
+// Returns the number of the jaxpr that a value refers to. Nullopt: the value does not refer to a
+// jaxpr.
 std::optional<size_t> jaxpr_of(const json& value) {
   const std::string tag = tag_of(value);
   const json& number = element(value, 1);
@@ -66,8 +67,8 @@ std::optional<size_t> jaxpr_of(const json& value) {
   return number.get<size_t>();
 }
 
-// Collects the jaxprs of a parameter, in their order. Leaves out those of index maps, which count
-// as parameters.
+// Collects the jaxprs of a parameter, in their order. Leaves out the jaxprs of index maps, which
+// count as parameters.
 void collect_jaxprs(const json& value, std::vector<size_t>& out) {
   if (!value.is_array() || is_block_mapping(value)) return;
   if (auto number = jaxpr_of(value)) {
@@ -108,7 +109,7 @@ class Sketcher {
     ++counts_[digest_of(feature).low];
   }
 
-  // Takes one step of the limit. False: a limit is reached.
+  // Counts one operation towards the limit. Returns false if a limit is reached.
   bool spend() {
     is_within_ = is_within_ && --left_ > 0;
     return is_within_;
@@ -193,8 +194,8 @@ class Sketcher {
     }
   }
 
-  // A parameter, type or constant without the numbers of jaxprs. The jaxprs of index maps are
-  // written out; the others have features of their own.
+  // Returns a parameter, type or constant without the numbers of jaxprs. The jaxprs of index maps
+  // are written out; the other jaxprs have features of their own.
   json described(const json& value, bool is_in_map) {
     if (!value.is_array()) return value;
     const bool is_map = is_in_map || is_block_mapping(value);
@@ -210,7 +211,7 @@ class Sketcher {
     return out;
   }
 
-  // A whole jaxpr, with its variables numbered from 0.
+  // Returns a whole jaxpr, with its variables numbered from 0.
   json whole(size_t number) {
     if (++maps_open_ > kMostDeep) is_within_ = false;
     if (!spend()) return nullptr;
@@ -259,8 +260,8 @@ double distance(const Sketch& one, const Sketch& other) {
   if (one.frame != other.frame) return 1;
   const auto& a = one.features;
   const auto& b = other.features;
-  // A sketch of a larger program lacks the larger digests, so only the smallest of both together
-  // are compared.
+  // The sketch of a large program lacks the larger digests. So only the smallest digests of both
+  // sketches together are compared.
   const bool is_cut = a.size() >= kMostFeatures || b.size() >= kMostFeatures;
   const size_t most = is_cut ? kMostFeatures : a.size() + b.size();
   size_t all = 0, common = 0, i = 0, j = 0;

@@ -50,7 +50,7 @@ std::string without_numbers(std::string_view text) {
   while (!text.empty()) {
     size_t taken = text.starts_with("0x") ? 2 : 0;
     taken = std::min(text.find_first_not_of(taken > 0 ? kHexDigits : kDigits, taken), text.size());
-    // A fraction, a power of ten.
+    // Takes the number's fraction and power of ten, too.
     for (std::string_view mark : {".", "e-", "e+"}) {
       const std::string_view rest = text.substr(taken);
       const size_t end = std::min(rest.find_first_not_of(kDigits, mark.size()), rest.size());
@@ -97,7 +97,7 @@ std::string symptom_of(const Rejection& why) {
   return fmt::format("{}: {}: {}", why.step, why.kind, one_line(why.reason, kMostReason));
 }
 
-// Keys: topics with a common key are one topic.
+// These return keys. Topics with a common key are one topic.
 Digest title_key(std::string_view title) {
   return digest_of("title " + normalised_sentence(title));
 }
@@ -107,7 +107,7 @@ Digest change_key(std::string_view change) {
 Digest symptom_key(std::string_view symptom) {
   return digest_of("symptom " + without_numbers(normalised_sentence(symptom)));
 }
-// change_key of a change, and title_key of its title.
+// Returns the change_key of a change, and the title_key of its title.
 std::array<Digest, 2> keys_of_change(std::string_view change, std::string_view title) {
   const std::string normalised = normalised_sentence(change);
   return {digest_of("change " + normalised),
@@ -120,7 +120,7 @@ struct Topic {
   std::string title;
   std::string handle = {};    // of a model's words; else empty
   std::string sentence = {};  // in full
-  std::string fix = {};       // for a failure: what a later variant did about it
+  std::string fix = {};       // for a failure: how a later variant mended it
   bool is_person = false;     // is in the person's file
   bool is_accepted = false;   // by the rule
   std::vector<const Judged*> seen = {};
@@ -138,7 +138,7 @@ struct Topic {
                ? one.outcome == Outcome::rejected
                : one.outcome == Outcome::gain || one.outcome == Outcome::success;
   }
-  // The first variant that counts, or the first of all.
+  // Returns the first variant that counts. If no variant counts, returns the first of all.
   [[nodiscard]] const Judged& first() const {
     auto it =
         std::find_if(seen.begin(), seen.end(), [&](const Judged* one) { return counts(*one); });
@@ -199,7 +199,7 @@ class Learner {
       if (auto it = by_id_.find(id); it != by_id_.end()) hold_against(*it->second);
     }
     if (!past.score || best == nullptr) return out;
-    // A proposal names its own parents, and over a slow parent anything is a gain. So the seed
+    // A proposal names its own parents, and any variant is a gain over a slow parent. So the seed
     // counts, too.
     if (seed_ != nullptr) hold_against(*seed_);
     const Ranked own = {.score = *past.score, .half_width = past.half_width};
@@ -275,7 +275,7 @@ class Learner {
     return number;
   }
 
-  // Notes a fix: a child that was not rejected has mended its rejected parent.
+  // Notes a fix. A child that was not rejected has mended its rejected parent.
   void note_fix(const PastVariant& past, const std::string& words) {
     for (const VariantId parent : past.parents) {
       auto it = failure_of_.find(parent);
@@ -291,7 +291,7 @@ class Learner {
 
   void add_evidence(const Topic& topic, Learning& entry) const {
     if (entry.is_rejected) return;
-    std::map<VariantId, size_t> had;  // the places of the variants that a person named
+    std::map<VariantId, size_t> had;  // places of the evidence that a person gave
     for (size_t i = 0; i < entry.evidence.size(); ++i) had.emplace(entry.evidence[i].variant, i);
     for (const Judged* one : topic.seen) {
       if (!topic.counts(*one)) continue;
@@ -347,7 +347,7 @@ class Learner {
     return out;
   }
 
-  // For a success: the variants of the topic that were slower or rejected.
+  // Returns, for a success, the variants of the topic that were slower or rejected.
   [[nodiscard]] std::string but_of(const Topic& topic) const {
     std::vector<std::string> out;
     for (const Judged* one : topic.seen) {

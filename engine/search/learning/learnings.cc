@@ -32,7 +32,7 @@ std::string in_small(std::string_view text) {
   return out;
 }
 
-// The section that a heading's title names; any other heading is text.
+// Returns the section that a heading's title names. None: the heading is text.
 Section section_of(std::string_view title) {
   static const std::map<std::string, Section, std::less<>> kNames = {
       {"failure patterns", Section::failures},
@@ -57,11 +57,11 @@ Section section_of(const Learning& learning) {
   return learning.kind == LearningKind::failure ? Section::failures : Section::successes;
 }
 
-// The parts of an id: "FP12-gmm" is a failure's 12.
+// The parts of an id: "FP12-gmm" has the kind failure and the number 12.
 struct IdParts {
   LearningKind kind;
   int64_t number;
-  bool is_long;  // has two letters, and so cannot be another word
+  bool is_long;  // has two letters, so it cannot be another word
 };
 
 std::optional<IdParts> id_parts(std::string_view id) {
@@ -126,7 +126,7 @@ std::string take_id(std::string_view& text) {
   return std::string(id);
 }
 
-// The title of "title ##" without the closing mark of its heading, as in CommonMark.
+// Returns the title of "title ##" without the closing mark of its heading, as in CommonMark.
 std::string_view without_closing(std::string_view text) {
   for (;;) {
     const size_t last = text.find_last_not_of('#');
@@ -149,7 +149,8 @@ std::optional<Heading> heading_of(std::string_view line) {
   return out;
 }
 
-// Where the text of a list's item begins in its line; 0: the line is no item.
+// Returns the offset at which the text of a list's item begins in its line. 0: the line is not an
+// item.
 size_t item_text_at(std::string_view line) {
   const bool is_item = line.size() > 1 &&
                        std::string_view("-*+").find(line[0]) != std::string_view::npos &&
@@ -190,7 +191,7 @@ std::optional<Evidence> evidence_of(std::string_view text) {
   return Evidence{*variant, std::string(link)};
 }
 
-// The variants that a field names, if it names nothing else.
+// Returns the variants that a field names. Nullopt: the field has other text, too.
 std::optional<std::vector<Evidence>> evidence_list(std::string_view text) {
   std::vector<Evidence> out;
   for (bool is_last = false; !is_last;) {
@@ -215,8 +216,8 @@ void take_evidence(Learning& entry) {
   });
 }
 
-// The run of backticks or tildes that begins or ends a block of code; empty: the line has no such
-// run.
+// Returns the run of backticks or tildes that begins or ends a block of code. Empty: the line has
+// no such run.
 std::string_view fence_mark(std::string_view line) {
   constexpr size_t kLeast = 3;
   line = without_blanks(line);
@@ -237,7 +238,8 @@ class Parser {
         ends_[section_] = std::min(text.find('\n', end), text.size() - 1) + 1;
       }
     }
-    // Closes a block of code without an end, which would swallow the text that follows it.
+    // Closes a block of code that has no end, because the block would swallow the text that follows
+    // it.
     if (!fence_.empty()) add_text(fence_);
     end_entry();
     std::stable_sort(
@@ -246,7 +248,8 @@ class Parser {
   }
 
   Learnings take() { return std::move(out_); }
-  // Where the section's last line ends. Nullopt: no such section.
+  // Returns the offset of the end of the section's last line. Nullopt: the text has no such
+  // section.
   [[nodiscard]] std::optional<size_t> end_of(Section section) const {
     auto it = ends_.find(section);
     return it == ends_.end() ? std::nullopt : std::optional(it->second);
@@ -275,7 +278,7 @@ class Parser {
     if (!heading) fence_ = fence_mark(line);
   }
 
-  // False: the heading is text.
+  // Reads a heading. Returns false if the heading is text.
   bool read_heading(const Heading& heading) {
     if (!heading.id.empty()) {
       begin_entry(heading, id_parts(heading.id)->kind);
@@ -314,7 +317,7 @@ class Parser {
       out_.entries.push_back(*std::move(entry_));
       entry_.reset();
     }
-    blank_lines_ = 1;  // what comes is apart from what was before
+    blank_lines_ = 1;  // a blank line separates the next text
   }
 
   void add_text(std::string_view line, bool is_heading = false) {

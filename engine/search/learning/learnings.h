@@ -12,14 +12,14 @@ namespace evolve::search {
 
 enum class LearningKind { failure, success };
 
-// A bullet "- **Name**: text". Text that is no such bullet is a field without a name.
+// A bullet "- **Name**: text". All other text is a field without a name.
 struct LearningField {
   std::string name;
   std::string text;  // further lines as they are in the file
   bool operator==(const LearningField&) const = default;
 };
 
-// A variant that shows a learning, and a link to it, which may be empty.
+// A variant that shows a learning, and a link to the variant, which may be empty.
 struct Evidence {
   VariantId variant;
   std::string link;
@@ -32,9 +32,9 @@ struct Learning {
   std::string title;
   std::vector<LearningField> fields = {};
   std::vector<Evidence> evidence = {};
-  bool is_rejected = false;  // a person rejected it: it must not come back
+  bool is_rejected = false;  // a person rejected it, so it must not come back
 
-  // The text of the first field with this name; empty: no such field.
+  // Returns the text of the first field with this name. Empty: no field has this name.
   [[nodiscard]] std::string_view field(std::string_view name) const;
   bool operator==(const Learning&) const = default;
 };
@@ -49,19 +49,19 @@ struct Learnings {
 
 // Parses any text. Text outside of entries is introduction. An entry begins with a heading of any
 // level. Either the heading has an id ("[F001] title", "FP1: title", "[SO11-gmm] title"), whose
-// letter says the entry's kind, or the section says the kind.
+// letter gives the entry's kind, or the section gives the kind.
 Learnings parse_learnings(std::string_view text);
 
-// Writes the documented form. Whatever parse_learnings returned is the same after it is written and
-// parsed again.
+// Writes learnings in the documented form. Learnings that parse_learnings() returned stay the same
+// if they are written and parsed again.
 std::string write_learnings(const Learnings& learnings);
 
-// Returns a person's file with one more entry at the end of the section where it belongs. Every
-// byte of the file stays.
+// Returns a person's file with one more entry at the end of the entry's section. All other bytes of
+// the file stay the same.
 std::string with_learning(std::string_view text, const Learning& learning);
 
-// Returns an id with the smallest number that no id of its kind has, whatever the spelling: "F002"
-// where "FP1" is taken.
+// Returns an id for a new entry. The id has the smallest number that no other id of this kind has,
+// whatever the spelling: "F002" if "FP1" is taken.
 std::string free_id(const std::vector<Learning>& entries, LearningKind kind);
 
 }  // namespace evolve::search

@@ -48,8 +48,8 @@ std::string without_frame(std::string_view code, const Pieces& parent) {
                                               lines.begin() + static_cast<ptrdiff_t>(end)));
 }
 
-// Whether the kernel's block is where the parent's was. A block with markers of its own would move
-// the block of its children.
+// Whether the kernel's block is at the place of the parent's block. A block that contains markers
+// would move the block of its children.
 bool keeps_markers(const std::string& kernel, const Pieces& parent) {
   auto block = find_block(kernel);
   return block && block->begin == parent.head.size() &&

@@ -1,5 +1,5 @@
 // The heading of a file that a person writes: lines "# evolve: KEY: VALUE" at its very top, which
-// say more than the file's text.
+// add to the file's text.
 #pragma once
 
 #include <cstddef>

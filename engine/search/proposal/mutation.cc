@@ -18,7 +18,7 @@ bool is_blank(char c) {
 // A piece of the source, by byte offsets.
 using Span = EvolveBlock;
 
-// The lines of a text without their newlines.
+// Returns the lines of a text without their newlines.
 std::vector<Span> lines_of(std::string_view text, Span within) {
   std::vector<Span> out;
   for (size_t begin = within.begin; begin < within.end;) {
@@ -29,7 +29,8 @@ std::vector<Span> lines_of(std::string_view text, Span within) {
   return out;
 }
 
-// The string literals of a Python source that go on over a line's end: their content is no code.
+// Returns the string literals of a Python source that span several lines. Their content is not
+// code.
 std::vector<Span> long_texts(std::string_view source) {
   std::vector<Span> out;
   for (size_t at = 0; at < source.size();) {
@@ -85,7 +86,8 @@ class LineReader {
   size_t end_;
 };
 
-// The value's place in a line `name = value` or `name: int = value`. Nullopt: another line.
+// Returns the value's place in a line `name = value` or `name: int = value`. Nullopt: the line has
+// another form.
 std::optional<Span> assigned(std::string_view source, Span line, const std::string& name) {
   LineReader reader(source, line);
   reader.skip_blanks();

@@ -13,8 +13,8 @@
 namespace evolve::search {
 
 // The texts that mark the block's start and end in a canonical source. The step normalise writes
-// them, whatever the author's markers are. A line that contains one is a marker; the last of
-// several counts, as in Glaucis. The block lies between the two markers.
+// them, whatever the author's markers are. A line that contains one of these texts is a marker. If
+// there are several, the last one counts, as in Glaucis. The block is between the two markers.
 constexpr std::string_view kBlockStart = "# EVOLVE-BLOCK-START";
 constexpr std::string_view kBlockEnd = "# EVOLVE-BLOCK-END";
 
@@ -24,21 +24,21 @@ struct EvolveBlock {
   size_t end = 0;
 };
 
-// Bad input: a marker is missing, or the block ends before it starts.
+// Finds the block of a source. Bad input: a marker is missing, or the block ends before it starts.
 Result<EvolveBlock> find_block(std::string_view source);
 
-// The values that the block assigns to the names. Bad input: no block, a name with no such
-// assignment or with several, a value that is no whole number.
+// Returns the values that the block assigns to the names. Bad input: the source has no block, a
+// name does not have exactly one assignment, or a value is not a whole number.
 Result<Point> read_parameters(std::string_view source, const std::vector<std::string>& names);
 
-// Returns the source with the block's assignments changed to the point's values; all else, comments
-// on the same line too, stays byte for byte. Bad input as above.
+// Returns the source with the block's assignments changed to the point's values. All else stays
+// byte for byte, even comments on the same line. Bad input: as in read_parameters().
 Result<std::string> write_parameters(std::string_view source, const Point& point);
 
 // Returns the source with "?" in the place of the values that the block assigns to the names.
 // Sources that differ only in parameters have this text in common. Names without a value in the
-// block are skipped. If a source has no block, as a variant's canonical source, all of it counts as
-// the block.
+// block are skipped. A variant's canonical source, for example, has no block. Then the whole source
+// counts as the block.
 std::string without_parameters(std::string_view source, const std::vector<std::string>& names);
 
 }  // namespace evolve::search

@@ -42,7 +42,7 @@ Result<PlanFile> read_plan_file(std::string_view text) {
 
 std::string plan_file_text(const PlanFile& file) {
   std::string out = heading_line(file.is_approved ? kApproved : kRejected, file.note);
-  // The blank line keeps a plan that begins like a heading out of the heading.
+  // The blank line ends the heading, so that a plan that begins like a heading stays a plan.
   if (!file.plan.empty()) out += fmt::format("\n{}\n", without_blanks(file.plan));
   return out;
 }

@@ -1,5 +1,5 @@
 // The plan file: a person's decision on a model's plan for a variant, v0011.plan.md in the
-// campaign's folder of proposals. A plan file is a source: kept, edited and shared with the
+// campaign's folder of proposals. A plan file is a source: people keep, edit and share it with the
 // pipeline. Pure.
 //
 //   # evolve: approved: the second half first    a note, which may be missing; or
@@ -18,7 +18,7 @@ namespace evolve::search {
 struct PlanFile {
   bool is_approved = false;
   std::string note;  // if the plan is rejected: the reason
-  std::string plan;  // without blank lines around it; if it is rejected it may be empty
+  std::string plan;  // without blank lines around it; may be empty if rejected
 };
 
 // Reads a plan file. Bad input, with the line: not exactly one decision, a rejection without a

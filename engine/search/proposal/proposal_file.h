@@ -1,8 +1,8 @@
-// The proposal file: what a person, or a program in a person's place, proposes for a place of a
-// round, v0011.py in the campaign's folder of proposals. A proposal file is a source, as the seed
-// is: kept, edited and shared with the pipeline. Pure.
+// The proposal file: the proposal of a person, or of a program in a person's place, for a place of
+// a round. It is v0011.py in the campaign's folder of proposals. A proposal file is a source, like
+// the seed: people keep, edit and share it with the pipeline. Pure.
 //
-// The file is a kernel, or the content of its EVOLVE block. Lines at its very top may say more:
+// The file is a kernel, or the content of its EVOLVE block. Lines at its very top may add to that:
 //
 //   # evolve: parents: v0003, v0004      its parents; default: the place's own parent
 //   # evolve: note: the sums in scratch  one line, for people and mutators
@@ -28,18 +28,18 @@ struct ProposalFile {
   size_t lines_above = 0;             // number of lines of the heading
 };
 
-// Reads a proposal file. Bad input, with the line: a line of the heading says something else, or
-// parents are no ids.
+// Reads a proposal file. Bad input, with the line: a line of the heading has another key, or a
+// parent is not an id.
 Result<ProposalFile> read_proposal_file(std::string_view text);
 // Returns the text that read_proposal_file() reads.
 std::string proposal_text(const ProposalFile& proposal);
 
-// The most parents of a child.
+// The maximum number of parents of a child.
 constexpr size_t kMostParents = 8;
 
-// Why these variants cannot be parents of a round's variants. `first` is the round's first variant;
-// all of a campaign's variants with smaller ids are older. Problem `bad-parents`.
-// Nullopt: they can be.
+// Returns why these variants cannot be parents of a round's variants, as the problem `bad-parents`.
+// Nullopt: they can be parents. `first` is the round's first variant; all of a campaign's variants
+// with smaller ids are older.
 std::optional<Problem> parents_problem(const std::vector<VariantId>& parents, VariantId first);
 
 // Returns the kernel of a proposal as its parent's child. `canonical` is the proposal's code with

@@ -14,17 +14,18 @@ bool is_same(const Evaluated& a, const Evaluated& b);
 
 class Contest {
  public:
-  // Scores are ties if they are nearer than `resolution`, a share, or if their intervals leave the
-  // order open. 0: only the scores themselves count, as points.
+  // Scores are ties if they differ by no more than the share `resolution`, or if their intervals
+  // leave the order open. If `resolution` is 0, the intervals do not count, and only equal scores
+  // are ties.
   Contest(double resolution, bool is_relative)
       : resolution_(resolution), is_relative_(is_relative) {}
 
   // Whether `a` is ahead of `b` by more than a tie.
   [[nodiscard]] bool is_ahead(const Ranked& a, const Ranked& b) const;
 
-  // Returns the best `count` of `left`, which are sorted by score, each with the reason. Variants
-  // that are the same as a returned one are marked so, and are not returned. `contenders`: how many
-  // variants there were, for the reasons.
+  // Returns the best `count` variants of `left`, each with the reason. `left` is sorted by score. A
+  // variant that is the same as a returned variant is not returned, and is marked
+  // (Ranked::same_as). `contenders`: the number of variants that the reasons state.
   std::vector<Survivor> best_of(std::vector<Ranked*> left, size_t count, size_t contenders) const;
 
  private:

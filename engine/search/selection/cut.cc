@@ -25,7 +25,8 @@ std::optional<double> modelled_ratio(const std::map<std::string, double>& modell
 
 double cut_width(double margin, const ModelError& so_far) {
   constexpr size_t kFewest = 3;
-  // Two standard deviations of a difference of two errors, in standard deviations of one error.
+  // Two standard deviations of the difference of two errors. The unit is one error's standard
+  // deviation.
   constexpr double kDeviations = 2 * 1.41421356;
   const double asked = std::log1p(margin);
   return so_far.compared < kFewest ? asked : std::max(asked, kDeviations * so_far.error);

@@ -14,7 +14,8 @@ using nlohmann::json;
 
 constexpr size_t kFewestRuns = 5;
 
-// Student's t for a two-sided 95 % interval; from 21 degrees on an upper bound within 0.3 %.
+// Student's t for a two-sided 95 % interval; from 21 degrees of freedom on, an upper bound within
+// 0.3 %.
 double t_of(double degrees) {
   constexpr std::array<double, 20> kTable = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365,
                                              2.306,  2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
@@ -23,8 +24,8 @@ double t_of(double degrees) {
   return whole <= kTable.size() ? kTable[whole - 1] : 1.96 + 2.6 / static_cast<double>(whole);
 }
 
-// The mean of the middle half: as robust against outliers as the median, and more exact with as
-// many values.
+// Returns the mean of the middle half of the values. It is robust against outliers, like the
+// median, and more exact for the same number of values.
 double midmean(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const size_t cut = values.size() / 4;
@@ -65,7 +66,7 @@ Estimate estimate(const Samples& samples) {
   return out;
 }
 
-// Returns why the samples allow no statistics; nullopt: they do.
+// Returns why the samples allow no statistics; nullopt: they allow them.
 std::optional<std::string> flaw(const Samples& samples, const DecisionRule& rule) {
   if (samples.runs.size() < kFewestRuns) {
     return fmt::format("{} runs, but at least {} are needed", samples.runs.size(), kFewestRuns);

@@ -1,12 +1,13 @@
-// The one decision on measured times: whether a program is faster than another. Pure.
+// The decision on measured times: whether a program is faster than another. Pure.
 //
-// A sample of both programs is a block: anchor, candidate, candidate, anchor, or the mirror image.
-// So a drift that is even over a block cancels in its ratio. Blocks come from several runs, and
-// each run compiles and lays out both programs again. A run has its own luck (where its memory
-// lies, or what else the machine did), which more blocks of it do not average out. So the unit of
-// the statistics is the run. A run counts by the mean of the middle half of its blocks' log ratios.
-// The result is the mean over runs, with Student's 95 % interval. (A bootstrap over as few runs as
-// one can afford gives intervals that are too narrow: 84 % instead of 95 % with five runs.)
+// A block is one sample of both programs: anchor, candidate, candidate, anchor, or the mirror
+// image. So a drift that is even over a block cancels in the block's ratio. Blocks come from
+// several runs, and each run compiles and lays out both programs again. Each run has its own
+// conditions, such as the place of its memory and the other load of the machine. More blocks of the
+// same run do not average these out. So the unit of the statistics is the run. A run counts by the
+// mean of the middle half of its blocks' log ratios. The result is the mean over runs, with
+// Student's 95 % interval. (A bootstrap over so few runs gives intervals that are too narrow: with
+// five runs they cover 84 % instead of 95 %.)
 #pragma once
 
 #include <array>
@@ -27,25 +28,26 @@ struct Block {
 // The samples that a measure step wrote (`samples.json`, rules/README.md).
 struct Samples {
   std::string device;    // "cpu: AMD EPYC 9B45"
-  std::string protocol;  // how it was measured
+  std::string protocol;  // how the times were measured
   std::vector<std::vector<Block>> runs;
 };
 
-// Reads samples. External error: the record does not have that format; the error names it `record`.
+// Reads samples. External error: the format is wrong. `record`: the name of the record in the
+// error.
 Result<Samples> read_samples(const nlohmann::json& from, const std::string& record);
 
 struct DecisionRule {
   // The smallest difference of interest: a ratio nearer to 1 than this share does not matter.
   double min_effect = 0.005;
-  // The widest interval of a tie, to one side. Samples with a wider interval that includes "no
-  // difference" are unstable.
+  // The largest half width of the interval of a tie. Samples are unstable if their interval is
+  // wider and includes "no difference".
   double most_half_width = 0.05;
   // The seconds that the device needs at its peak. No sample can be shorter.
   double floor_seconds = 0;
 };
 
 enum class Comparison { faster, slower, tie, unstable, not_comparable };
-// "faster", "slower", "tie", "unstable", "not comparable".
+// Returns "faster", "slower", "tie", "unstable" or "not comparable".
 const char* comparison_name(Comparison comparison);
 
 // A program's time divided by another's in the same runs, with its 95 % interval.
@@ -57,15 +59,15 @@ struct Ratio {
   [[nodiscard]] double half_width() const;
 };
 
-// Reads {"ratio", "low", "high"}. External error: one of them is missing or not above 0; the error
-// names the record `record`.
+// Reads {"ratio", "low", "high"}. External error: a member is missing or not above 0. `record`: the
+// name of the record in the error.
 Result<Ratio> read_ratio(const nlohmann::json& from, const std::string& record);
 nlohmann::json ratio_record(const Ratio& ratio);
 
 struct Decision {
   Comparison comparison = Comparison::not_comparable;
   Ratio ratio;         // the candidate's time by the anchor's; no meaning if not comparable
-  std::string reason;  // why they are not comparable, or unstable
+  std::string reason;  // why the samples are not comparable, or unstable
 };
 
 // Compares the candidate with its anchor. Faster or slower: the whole interval lies beyond the
@@ -73,7 +75,7 @@ struct Decision {
 Decision decide(const Samples& samples, const DecisionRule& rule);
 
 // Compares two measurements of the same pair. The ratio is the later ratio divided by the earlier
-// one (Welch's interval). A tie: they agree.
+// one (Welch's interval). A tie: the measurements agree.
 Decision compare(const Samples& earlier, const Samples& later, const DecisionRule& rule);
 
 }  // namespace evolve::search

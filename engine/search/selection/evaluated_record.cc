@@ -77,7 +77,7 @@ bool is_excused(const std::vector<CaseRecord>& cases, const std::string& step) {
 }
 
 // Orders the kinds of rejection of one variant; the lowest is reported. Accesses to foreign memory
-// come first, because they cause wrong values. A time-out says the least.
+// come first, because they cause wrong values. A time-out comes last, because it says the least.
 int place_of(const std::string& kind) {
   if (kind == "out-of-bounds") return 0;
   if (kind == "race") return 1;
@@ -119,7 +119,8 @@ Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseReco
       // A program that the model cannot follow matters only if times are modelled.
       const bool is_not_modelled = step == "analyze" && text_at(record, "kind") == "not_modelled";
       auto& why = is_not_modelled ? not_modelled : out.rejection;
-      // A proposal that is not a kernel keeps that rejection, whatever its parent does.
+      // A proposal that is not a kernel keeps that rejection, whatever the reports on its parent's
+      // kernel say.
       const bool is_kept = why && why->step == "adopt";
       if (!why || (!is_kept && says_more(text_at(record, "kind"), why->kind))) {
         why = {step, case_name, text_at(record, "kind"), text_at(record, "reason"),
@@ -130,7 +131,7 @@ Result<Evaluated> read_evaluated(const json& variant, const std::vector<CaseReco
         out.not_done.push_back(
             fmt::format("{} {}: {}", step, case_name, text_at(record, "reason")));
     } else if (verdict == "not_reached" && step == "values") {
-      // The variant is too slow to survive, or an earlier step says why.
+      // The variant is too slow to survive, or an earlier report has the reason.
       out.is_confirmed = false;
     } else if (verdict == "not_reached") {
       if (!not_reached) {

@@ -1,5 +1,6 @@
-// What steps reported of a variant, read as one value: its variant.json, the reports on its cases,
-// and the cases of spec.json. Formats in engine/search/README.md and rules/README.md.
+// The reports of all steps on a variant, read as one value: its variant.json, the reports on its
+// cases, and the cases of spec.json. The formats are in engine/search/README.md and
+// rules/README.md.
 #pragma once
 
 #include <functional>
@@ -18,7 +19,7 @@ namespace evolve::search {
 struct CaseRecord {
   JudgedCase judged;
   double weight = 1;
-  std::vector<std::string> excused = {};  // by the spec: steps that need not be done
+  std::vector<std::string> excused = {};  // steps that the spec excuses (spec.h)
 };
 
 // Loads the record of a step for a case: the content of "lower.json", "compile.json", "facts.json"
@@ -29,14 +30,14 @@ using LoadRecord =
 // All of these return an external error if a record is not in its format.
 Result<std::vector<CaseRecord>> read_cases(const nlohmann::json& spec);
 // Reads a variant and its reports. `variant`: a variant.json. Asks for the reports in the order of
-// judging_reports(), and not for reports that come after `judged`. The rejection is the first one
-// that says most. A program that the model cannot follow is rejected only if times are modelled. A
-// step that could not be done does not reject the variant, but such a variant does not survive
-// (Evaluated::not_done).
+// judging_reports(), and not for reports that come after `judged`. The rejection is the most
+// informative one, and the first of equally informative ones. A program that the model cannot
+// follow is rejected only if times are modelled. A step that could not be done does not reject the
+// variant, but the variant then does not survive (Evaluated::not_done).
 Result<Evaluated> read_evaluated(const nlohmann::json& variant,
                                  const std::vector<CaseRecord>& cases, const LoadRecord& load,
                                  Judged judged = Judged::whole);
-// Returns, in one line, why variants cannot be compared with a seed; nullopt: they can.
+// Returns, in one line, why variants cannot be compared with a seed; nullopt: they can be compared.
 std::optional<std::string> problem_of_seed(const Evaluated& seed);
 
 }  // namespace evolve::search

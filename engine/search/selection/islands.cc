@@ -46,8 +46,8 @@ class Islands {
   }
 
  private:
-  // Returns the island of a place, which is its parent's. In the first round the places go to the
-  // islands in turn.
+  // Returns the island of a place, which is the island of its parent. In the first round the places
+  // go to the islands in turn.
   [[nodiscard]] int island_of_place(size_t place) const {
     const auto& places = request_.places;
     if (place >= places.size()) return static_cast<int>(place) % rule_.islands + 1;
@@ -70,7 +70,7 @@ class Islands {
     return out;
   }
 
-  // Gives each island equally many places, and on an island each survivor in turn.
+  // Gives the places to the islands in turn, and on each island to its survivors in turn.
   void give_places_to_islands() {
     std::map<int, std::vector<int>> numbers;
     for (size_t i = 0; i < out_.survivors.size(); ++i)

@@ -27,9 +27,9 @@ class Lineages {
   }
 
  private:
-  // Returns the lineage that a variant belongs to, named by its best variant: the first parent that
-  // leads a lineage. Nullopt: no lineage. (The first parent of a repaired variant is the rejected
-  // variant.)
+  // Returns the lineage that a variant belongs to, as the id of the lineage's best variant. A
+  // variant belongs to the lineage of its first parent that is a best variant. (The first parent of
+  // a repaired variant is the rejected variant.) Nullopt: the variant belongs to no lineage.
   [[nodiscard]] std::optional<VariantId> lineage_of(const Evaluated& variant) const {
     for (const VariantId parent : variant.parents) {
       for (const Survivor& lineage : request_.before) {
@@ -82,7 +82,7 @@ class Lineages {
     out_.survivors.erase(lineage);
   }
 
-  // Ends all but the first of several lineages that have come to the same program.
+  // Ends all but the first of several lineages that have the same program.
   void end_converged() {
     auto& all = out_.survivors;
     for (size_t i = 0; i < all.size(); ++i) {
@@ -101,7 +101,7 @@ class Lineages {
     auto best =
         std::max_element(out_.survivors.begin(), out_.survivors.end(),
                          [](const Survivor& a, const Survivor& b) { return a.score < b.score; });
-    // The best lineage stays, however long it is stagnant.
+    // The best lineage stays, however long it has been stagnant.
     std::iter_swap(out_.survivors.begin(), best);
     auto worst = std::max_element(out_.survivors.begin() + 1, out_.survivors.end(), worse);
     end(worst, worst->stagnant_rounds == 0

@@ -1,4 +1,5 @@
-// The policy 'map_elites': the best of each cell, by what the compiler made of the program.
+// The policy 'map_elites': the best variant of each cell. The cell depends on the compiler's
+// output.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -20,8 +20,8 @@ class Pareto {
         out_(survival.selection()) {}
 
   void run() {
-    // The candidates are in the order of their scores. So a later one could beat an earlier one
-    // only by losses that count as ties, and that is ignored.
+    // The candidates are in the order of their scores. So a later candidate could beat an earlier
+    // one only if its losses count as ties. This case is ignored.
     std::vector<Ranked*> front;
     for (Ranked* one : survival_.candidates()) {
       if (std::none_of(front.begin(), front.end(),
@@ -60,7 +60,8 @@ class Pareto {
     return {std::log(variant.seconds.at(name) / unit), 0};
   }
 
-  // 1: `a` is faster than `b` in the case by more than a tie; -1: slower; 0: a tie.
+  // Returns 1 if `a` is faster than `b` in the case by more than a tie, -1 if `a` is slower, and 0
+  // if they tie.
   [[nodiscard]] int order_in(const std::string& name, const Evaluated& a,
                              const Evaluated& b) const {
     const auto [mean_a, half_a] = standing(a, name);

@@ -1,6 +1,6 @@
-// The policies by which variants survive a round (population.h says what each does). Each fills in
-// the survivors. It also fills in the places of the next round, unless they go to the survivors in
-// turn.
+// The policies by which variants survive a round (population.h describes each policy). Each policy
+// fills in the survivors. It also fills in the places of the next round, unless the places go to
+// the survivors in turn.
 #pragma once
 
 #include "engine/search/selection/survival.h"

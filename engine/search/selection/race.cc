@@ -17,8 +17,8 @@ double high(const Standing& standing) {
   return standing.mean + standing.half_width;
 }
 
-// Returns the limit of the race. A runner beyond it is slower than `top_k` others, even at the slow
-// ends of their intervals.
+// Returns the limit of the race. A runner beyond the limit is slower than `top_k` others, even at
+// the slow ends of their intervals.
 double limit_of(const std::vector<Contender>& runners, std::vector<Contender> all, size_t top_k) {
   all.insert(all.end(), runners.begin(), runners.end());
   std::stable_sort(all.begin(), all.end(), [](const Contender& a, const Contender& b) {

@@ -1,9 +1,9 @@
 // The race of a round: which variants are worth measuring for long. Pure.
 //
 // All variants are measured next to the seed for a short time. Variants that are clearly slower
-// than the future survivors leave the race, whatever more samples would say. All but the best few
-// of the others leave it, too. The rest are measured again, longer, and judged only on these
-// samples, because the best of many short measurements was lucky, too.
+// than the future survivors leave the race, because more samples would not change that. All but the
+// best few of the others leave the race, too. The rest are measured again, longer, and judged only
+// on these samples, because the best of many short measurements was also lucky.
 #pragma once
 
 #include <map>
@@ -25,7 +25,7 @@ struct Standing {
 Standing standing_of(const std::map<std::string, Ratio>& ratios,
                      const std::vector<BenchCase>& cases);
 
-// A variant that wants to be measured, or one that may survive anyway.
+// A runner, which may be measured, or a leader, which may survive anyway.
 struct Contender {
   VariantId id;
   Standing standing;
@@ -41,10 +41,10 @@ struct Admission {
 };
 
 // Returns an admission for each runner, in the same order. `runners`: the standings after the short
-// measurement. `leaders`: variants that may survive anyway, from earlier rounds, or the seed, which
-// stands at 0. Variants with the same programs count as one for the limit, because only one of them
-// survives. Runners that are clearly slower than the best `top_k` are out. At most `finalists` of
-// the others stay.
+// measurement. `leaders`: variants that may survive anyway. These are variants of earlier rounds,
+// or the seed, whose standing is 0. Variants with the same programs count as one for the limit,
+// because only one of them survives. Runners that are clearly slower than the best `top_k` are out.
+// At most `finalists` of the others stay.
 std::vector<Admission> race(const std::vector<Contender>& runners,
                             const std::vector<Contender>& leaders, size_t top_k, size_t finalists);
 

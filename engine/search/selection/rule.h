@@ -1,12 +1,12 @@
-// The rule by which variants survive a round: one record, from the pipeline to the step that
-// selects.
+// The rule by which variants survive a round. The pipeline and the step that selects share this
+// record.
 #pragma once
 
 #include <string>
 
 namespace evolve::search {
 
-// population.h says what each policy does with these.
+// The members of the rule. population.h describes how each policy uses them.
 struct SelectionRule {
   std::string policy = "top";
   int top_k = 1;
@@ -28,8 +28,8 @@ struct SelectionRule {
 struct RuleSetting {
   const char* name;         // the key in the pipeline; with dashes, the step's flag
   const char* help = "";    // the flag's
-  const char* policy = "";  // the only policy that reads it; empty: all do
-  int most = 0;             // maximum of a number that is a key of `select`; 0: not such a key
+  const char* policy = "";  // the only policy that reads it; empty: all policies
+  int most = 0;             // maximum, if it is a number under `select`; 0: it is not
 };
 
 // Calls visit(RuleSetting, member) for each member. A new member gets its line here, and is then

@@ -112,7 +112,7 @@ class Selector {
   }
 
   // Returns half the width of the interval of the score's logarithm. All variants are measured next
-  // to the seed, so the seed's is 0.
+  // to the seed, so the seed's half width is 0.
   [[nodiscard]] double half_width_of(const Evaluated& variant) const {
     return variant.id == request_.seed.id ? 0
                                           : standing_of(variant.ratios, request_.cases).half_width;

@@ -1,5 +1,5 @@
-// The end of a round: which variants survive as the lineages from which the next round starts. Pure
-// and deterministic. selection_record.h reads and writes the JSON.
+// The selection at the end of a round: the variants from which the next round starts. Pure and
+// deterministic. selection_record.h reads and writes the JSON.
 #pragma once
 
 #include <map>
@@ -24,12 +24,12 @@ struct Evaluated : Origin {
   std::map<std::string, double> seconds;  // by bench case
   std::map<std::string, Ratio> ratios;    // relative to the seed; by bench case, if measured
   bool is_confirmed = true;  // false: measured only briefly, or large cases not compared
-  // The steps that could not be done on the variant, each with the reason, unless the spec excuses
-  // them: "interpret aligned: did not end within 120 s of CPU time". Such a variant does not
-  // survive.
+  // The steps that could not be done on the variant and that the spec does not excuse, each with
+  // the reason: "interpret aligned: did not end within 120 s of CPU time". A variant with such a
+  // step does not survive.
   std::vector<std::string> not_done;
-  std::string cell;                        // its first bench case's; empty: not known
-  std::map<std::string, double> modelled;  // seconds by bench case, if the model can follow it
+  std::string cell;                        // of its first bench case; empty: not known
+  std::map<std::string, double> modelled;  // seconds by bench case, where the model gives them
   std::string ruled_out;  // why the first cut kept it from being measured; empty: not ruled out
   bool is_spot_check = false;                   // measured although the cut ruled it out
   std::map<std::string, std::string> programs;  // digests by bench case, where known
@@ -40,13 +40,13 @@ struct BenchCase {
   double weight = 1;
 };
 
-// A survivor, which a round hands to the next one. Which members are used depends on the policy
+// A survivor, which a round passes to the next round. The policy determines which members are used
 // (population.h).
 struct Survivor {
   Evaluated variant;
   double score = 0;
   std::string reason = {};
-  std::string name = {};             // its lineage's: "L1"
+  std::string name = {};             // name of its lineage: "L1"
   int stagnant_rounds = 0;           // rounds in which it did not get faster
   std::vector<VariantId> path = {};  // the lineage's best variants so far, in order
   int island = 0;                    // from 1
@@ -63,7 +63,7 @@ struct Pruned {
 struct ModelError {
   size_t compared = 0;   // variants
   double offset = 0;     // mean of log(measured / modelled): common to all variants
-  double error = 0;      // standard deviation of that: puts variants in a wrong order
+  double error = 0;      // standard deviation of the same: can put variants in a wrong order
   size_t ruled_out = 0;  // variants not measured because of the model
   size_t spot_checks = 0;
   size_t wrong = 0;  // spot checks that survived
@@ -97,8 +97,8 @@ struct Selection {
   double resolution = 0;              // scores nearer than this share are ties
   bool is_relative = true;  // scores are speedups over the seed; false: 1 / seconds (no seed time)
   std::vector<Survivor> survivors;  // the best first
-  // By place of the next round: the number of its parent among the survivors, from 1. Empty: the
-  // seed.
+  // For each place of the next round, the number of its parent among the survivors, from 1. Empty:
+  // all parents are the seed.
   std::vector<int> places;
   std::vector<Pruned> pruned;        // in this round
   int lineages_made = 0;             // including this round
@@ -109,35 +109,36 @@ struct Selection {
   ModelError model;  // including this round
 
   // Returns the number, from 1, of the survivor that got a place of the next round; 0: no survivor
-  // got it, so that it is the seed's.
+  // got the place, so its parent is the seed.
   [[nodiscard]] size_t parent_of(size_t place) const {
     const size_t number = place < places.size() ? static_cast<size_t>(places[place]) : 0;
     return number > survivors.size() ? 0 : number;
   }
 };
 
-// Rounds to six digits, so that the logarithm of another machine gives the same bytes.
+// Rounds to six digits, because machines compute slightly different logarithms, and all must write
+// the same bytes.
 double rounded(double value);
 
 // Selects the survivors of a round.
 //
 // The score of a variant is its speedup over the seed: the weighted geometric mean, over the bench
 // cases, of the seed's time divided by the variant's. It is a mean of ratios, so that a long case
-// does not outvote a short one. It is geometric, so that the ranking does not depend on what the
-// times are divided by. A variant that was measured next to the seed counts by that ratio, not by
+// does not outvote a short one. It is geometric, so that the ranking does not depend on the divisor
+// of the times. A variant that was measured next to the seed counts by that ratio, and not by the
 // times of different runs. If the seed has no time (it was rejected), the times are divided by one
 // second instead, which gives the same ranking.
 //
 // This round's variants and the survivors of the previous round (in the first round, the seed) are
 // in contention, unless a step rejected them. A variant survives only if the longer measurement
-// confirmed its time. A variant that the first cut ruled out has no time and is in no ranking.
-// Scores nearer than the clock's resolution are ties. The resolution is 3 % for modelled time,
-// because the model cannot order variants that are closer. For measured time it is 1 %, or as much
-// as the intervals leave open. The earliest variant of a tie goes first. A variant with the program
-// or the parameters of a survivor is not a second lineage. The rule's policy decides which variants
-// survive.
+// confirmed its time. A variant that the first cut ruled out has no time and is not ranked. Scores
+// that differ by no more than the resolution are ties. The resolution is 3 % for modelled time,
+// because the model cannot order variants that are closer. For measured time it is 1 %, or more if
+// the intervals leave the order open. The earliest variant of a tie comes first. A variant with the
+// same program or the same parameters as a survivor does not become a second survivor. The rule's
+// policy decides which variants survive.
 //
-// Bad input: modelled and measured times, which are never ranked together.
+// Bad input: some times are modelled and others are measured. These are never ranked together.
 Result<Selection> select(const SelectionRequest& request);
 
 }  // namespace evolve::search

@@ -243,7 +243,7 @@ Result<Evaluated> read_ruled_out(const json& from) {
   return out;
 }
 
-// Reads the seed. A record without a seed is of a round whose scores are relative to no seed.
+// Reads the seed. If a record has no seed, the round's scores are not relative to a seed.
 Status read_seed(const json& from, Selection& out) {
   out.is_relative = member(from, "verdict") == "ok";
   out.seed.time_kind = out.time_kind;

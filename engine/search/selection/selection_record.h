@@ -1,5 +1,5 @@
-// selection.json: the record of a round's selection. Everything that reads or writes the file does
-// it here. The format is in engine/search/README.md.
+// selection.json: the record of a round's selection. All code that reads or writes the file calls
+// these functions. The format is in engine/search/README.md.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,8 +10,8 @@
 namespace evolve::search {
 
 // Reads a selection that a select step of this campaign wrote. selection_record() of the result is
-// the same record. A member of the selection that is missing has its default. External error: a
-// member is not of its form.
+// the same record. A missing member of the selection gets its default. External error: a member
+// does not have its form.
 Result<Selection> read_selection(const nlohmann::json& selection);
 nlohmann::json selection_record(const Selection& selection);
 
@@ -20,9 +20,9 @@ nlohmann::json best_record(const Selection& selection);
 // Returns the record's `model`.
 nlohmann::json model_error_record(const ModelError& model);
 
-// Checks a selection that others wrote, which is only shown and never selected from. Everything
-// that is shown must have the form in which selection_record() writes it. A missing member is not
-// an error.
+// Checks a selection that somebody else wrote. It is only shown, and no round selects from it.
+// Every member that is shown must have the form in which selection_record() writes it. A missing
+// member is not an error.
 Status check_selection_form(const nlohmann::json& selection);
 
 }  // namespace evolve::search

@@ -22,15 +22,15 @@ std::vector<Ranked*> filtered(const std::vector<Ranked*>& all, Condition conditi
 
 class Survival {
  public:
-  // Both must outlive this. `selection` has its ranking.
+  // Both arguments must outlive this object. `selection` has its ranking already.
   Survival(const SelectionRequest& request, Selection& selection);
 
   [[nodiscard]] const SelectionRequest& request() const { return request_; }
   [[nodiscard]] const SelectionRule& rule() const { return request_.rule; }
   [[nodiscard]] Selection& selection() { return selection_; }
   [[nodiscard]] const Contest& contest() const { return contest_; }
-  // The variants that may survive, by score: their times are confirmed, and all their steps were
-  // done.
+  // Returns the variants that may survive, by score. Their times are confirmed, and all their steps
+  // were done.
   [[nodiscard]] const std::vector<Ranked*>& candidates() const { return candidates_; }
 
   // Returns the best of a list; a tie goes to the earliest variant (contest.h).
@@ -46,8 +46,8 @@ class Survival {
   void order_survivors();
   // Gives the next round's places to the survivors in turn.
   void give_places_in_turn();
-  // Moves the places on by one each round. The mutators have the same places in each round, so each
-  // mutator comes to each survivor.
+  // Shifts the places by one each round. A mutator has the same places in each round, so the shift
+  // gives it each survivor in turn.
   void shift_places();
 
  private:

@@ -32,7 +32,7 @@ uint64_t EvolutionSampler::choose() {
 }
 
 uint64_t EvolutionSampler::breed(size_t population) {
-  // Four different members, as the first places of a shuffle.
+  // Draws four different members of the population.
   std::array<size_t, kFewestParents> chosen{};
   for (size_t i = 0; i < chosen.size(); ++i) {
     do {
@@ -51,7 +51,8 @@ uint64_t EvolutionSampler::breed(size_t population) {
 
 size_t EvolutionSampler::mutated_place(size_t axis, uint64_t onto, uint64_t plus, uint64_t minus) {
   auto place = [&](uint64_t point) { return static_cast<double>(grid().place(point, axis)); };
-  // Rounded by chance, so that a difference of one place is neither always a step nor always lost.
+  // The sum is rounded by chance, so that a difference of one place is neither always a step nor
+  // always lost.
   const double sum = place(onto) + kScale * (place(plus) - place(minus));
   const double at = std::floor(sum + random().unit());
   const size_t count = grid().axes()[axis].count;

@@ -3,10 +3,10 @@
 // This is DE/rand/1/bin (Storn, Price: Differential evolution, a simple and efficient heuristic for
 // global optimization over continuous spaces, Journal of Global Optimization 11, 1997). A point is
 // crossed, axis by axis, with the sum of a second point and the scaled difference between two
-// others. The sampler is asynchronous: it has no generations. The population is the best of the
-// told points, so a point counts from the moment when it is told, whoever asked for it. The first
-// points are drawn by chance. If a sum leaves an axis, the place on the axis is drawn by chance,
-// too.
+// others. The sampler is asynchronous: it has no generations. The population consists of the best
+// told points. So a point counts as soon as it is told, even if the sampler did not give it. The
+// first points are drawn by chance. If a sum is not on the axis, the place on the axis is drawn by
+// chance, too.
 #pragma once
 
 #include "engine/search/space/sampler.h"

@@ -1,5 +1,5 @@
-// Extremely randomised trees: a regression that fits steps, ridges and interactions, and says how
-// far it can be trusted.
+// Extremely randomised trees: a regression that fits steps, ridges and interactions, and estimates
+// its own uncertainty.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ struct Matrix {
 };
 
 // The forest of Geurts, Ernst, Wehenkel: Extremely randomized trees (Machine Learning 63, 2006).
-// Each tree sees all rows. A node draws half of the columns, and for each a threshold between the
-// smallest and the largest value there. It takes the threshold that leaves the least variance.
-// Leaves hold one target.
+// Each tree sees all rows. A node draws half of the columns, and for each column a threshold
+// between its smallest and its largest value. The node takes the threshold that leaves the least
+// variance. It is a leaf if its targets are the same or its rows cannot be split.
 class Forest {
  public:
   struct Prediction {

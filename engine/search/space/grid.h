@@ -8,30 +8,31 @@
 
 namespace evolve::search {
 
-// The most points of a space; Space counts no further.
+// The maximum number of points of a space. Space::size() does not count beyond it.
 constexpr uint64_t kMostPoints = uint64_t{1} << 62;
 
-// A parameter as a search sees it: a list of values, and what they are as numbers.
+// A parameter as a search sees it: the number of its values, and the values if they are numbers.
 struct Axis {
-  size_t count = 0;            // how many values
-  std::vector<double> values;  // ascending and distinct; empty: they are no numbers
+  size_t count = 0;            // number of values
+  std::vector<double> values;  // ascending and distinct; empty: the values are not numbers
 };
 
 class Grid {
  public:
-  // Bad input: no axis, an axis without values, or more than 2^62 points in all.
+  // Makes a grid. Bad input: no axis, an axis without values, or more than 2^62 points in all.
   static Result<Grid> make(std::vector<Axis> axes);
 
   [[nodiscard]] const std::vector<Axis>& axes() const { return axes_; }
-  // The number of points. They are numbered from 0; the last axis counts fastest.
+  // The number of points. Points are numbered from 0; the last axis varies fastest.
   [[nodiscard]] uint64_t size() const { return size_; }
-  // The number of the value that a point has on the axis.
+  // The index of a point's value on the axis.
   [[nodiscard]] size_t place(uint64_t point, size_t axis) const {
     return static_cast<size_t>(point / strides_[axis] % axes_[axis].count);
   }
-  // The point with value number `place` on the axis, and else the same.
+  // The same point, but with value number `place` on the axis.
   [[nodiscard]] uint64_t moved(uint64_t point, size_t axis, size_t place) const;
-  // The point with the value in the middle of the list on each axis; of two, the lower one.
+  // The point with the value in the middle of the list on each axis; of two middle values, the
+  // lower one.
   [[nodiscard]] uint64_t middle() const;
 
  private:

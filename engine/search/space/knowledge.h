@@ -1,5 +1,5 @@
-// A sampler's knowledge of its grid: the points that were given and not told yet, and the costs
-// that were told.
+// A sampler's knowledge of its grid: the points that were handed out and not reported on yet, and
+// the costs that were reported.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@ class Knowledge {
 
   // Records that a point was given. The point is pending until it is told.
   void give(uint64_t point);
-  // Records a point's cost. The first cost that is told of a point stands.
+  // Records a point's cost. Only the first cost that is told of a point counts.
   void tell(uint64_t point, std::optional<double> cost);
 
   [[nodiscard]] const Grid& grid() const { return grid_; }
   // The told points, in the order in which they were told.
   [[nodiscard]] const std::vector<Observed>& told() const { return observed_; }
-  // The valid ones of told(), the best first; among equal ones the earliest first.
+  // The valid points of told(), the best first; of equal points, the earliest first.
   [[nodiscard]] const std::vector<Observed>& ranked() const { return ranked_; }
   // The pending points, in the order in which they were given.
   [[nodiscard]] const std::vector<uint64_t>& pending() const { return pending_; }

@@ -2,10 +2,10 @@
 //
 // This is Latin hypercube sampling (McKay, Beckman, Conover: A comparison of three methods for
 // selecting values of input variables in the analysis of output from a computer code, 1979). For a
-// batch of n points each axis is cut into n strata of the same size. Every stratum has one point,
-// and each axis has an order of its own. A value's share of an axis may hold several strata, or a
-// stratum several values; within a stratum the place is drawn by chance. Points that are known
-// already are left out. If a batch has only known points, a point is drawn by chance.
+// batch of n points each axis is cut into n strata of the same size. Every stratum gets one point,
+// and each axis has its own random order. A value's share of an axis may contain several strata, or
+// a stratum may contain several values. Within a stratum the place is drawn by chance. Points that
+// are known already are left out. If a batch has only known points, a point is drawn by chance.
 #pragma once
 
 #include <vector>

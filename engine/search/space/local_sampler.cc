@@ -11,7 +11,7 @@ constexpr int kFarthest = 4;    // steps that still count as near
 constexpr size_t kParents = 3;  // points that are walked from in turn
 
 // Calls `visit` with each point at exactly `left` steps in the axes from number `axis` on. `values`
-// holds the values of the axes before.
+// has the values of the axes before that.
 void visit_ring(const std::vector<std::vector<Step>>& steps, size_t axis, int left,
                 AxisValues& values, const std::function<void(const AxisValues&)>& visit) {
   if (axis == steps.size()) {
@@ -25,7 +25,7 @@ void visit_ring(const std::vector<std::vector<Step>>& steps, size_t axis, int le
   }
 }
 
-// The same as steps_along, for values without an order.
+// Does the same as steps_along() for values without an order.
 std::vector<Step> steps_across(size_t count, int64_t from) {
   std::vector<Step> out = {{from, 0}};
   for (int64_t value = 0; value < static_cast<int64_t>(count); ++value) {

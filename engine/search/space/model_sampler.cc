@@ -18,20 +18,21 @@ constexpr int kTrees = 30;           // of each forest
 constexpr size_t kDrawn = 1500;      // candidates drawn by chance
 constexpr size_t kBest = 10;         // points whose neighbours are looked at
 constexpr size_t kMostToEnds = 4;    // most parameters of the best point moved to their ends
-constexpr double kMostEnds = 2000;   // most points at ends; if more, nobody looks at them
+constexpr double kMostEnds = 2000;   // most points at ends; if there are more, they are left out
 constexpr size_t kRemembered = 200;  // candidates that the next choice looks at again
 constexpr double kRefit = 1.05;      // forests are fitted again after this growth of told points
-constexpr double kNoise = 0.02;      // share of a time; nobody measures or predicts much closer
+constexpr double kNoise = 0.02;      // share of a time that counts as noise
 constexpr double kLeastChance = 1e-6;
 
-// How often two divides a whole number above 0.
+// Returns how often two divides a whole number above 0.
 float powers_of_two_in(double value) {
   int count = 0;
   for (auto left = static_cast<uint64_t>(value); left % 2 == 0; left /= 2) ++count;
   return static_cast<float>(count);
 }
 
-// How far a normal variable is expected to fall below `best`; a variable above it counts as 0.
+// Returns how far a normal variable is expected to fall below `best`. A value above `best` counts
+// as 0.
 double expected_improvement(double best, const Forest::Prediction& prediction) {
   const double deviation = std::sqrt(prediction.variance + kNoise * kNoise);
   const double z = (best - prediction.mean) / deviation;
@@ -40,7 +41,8 @@ double expected_improvement(double best, const Forest::Prediction& prediction) {
   return deviation * (z * below + density);
 }
 
-// The number of points that have one to kMostToEnds of so many parameters at an end.
+// Returns the number of points at which one to kMostToEnds of the parameters are at an end.
+// `parameters`: the number of parameters.
 double ends_of(size_t parameters) {
   double points = 0, chosen = 1;
   for (size_t moved = 0; moved < std::min(kMostToEnds, parameters); ++moved) {
@@ -74,7 +76,7 @@ void ModelSampler::add_columns() {
     if (!is_whole) continue;
     std::vector<float> powers(count);
     std::transform(values.begin(), values.end(), powers.begin(), powers_of_two_in);
-    // Powers that ascend with the places, as those of 16, 32, 64 do, say no more than the places.
+    // If the powers ascend with the places, as for 16, 32, 64, they add nothing to the places.
     if (std::adjacent_find(powers.begin(), powers.end(), std::greater_equal<>()) != powers.end())
       columns_.push_back({{axis}, {powers}});
   }
@@ -176,7 +178,7 @@ Forest ModelSampler::fit_with_lies() {
   return Forest::fit(sample.rows, sample.log_costs, kTrees, random());
 }
 
-// The unknown points that differ in one parameter from one of the best.
+// Returns the unknown points that differ in one parameter from one of the best points.
 std::vector<uint64_t> ModelSampler::beside_best() const {
   std::vector<uint64_t> out;
   for (size_t i = 0; i < std::min(kBest, knowledge().ranked().size()); ++i) {
@@ -204,7 +206,8 @@ void ModelSampler::add_ends(uint64_t from, size_t first, size_t most,
   }
 }
 
-// The unknown points that are the best one with some parameters at their ends.
+// Returns the unknown points that are the best point with some parameters moved to an end of their
+// values.
 std::vector<uint64_t> ModelSampler::ends_of_best() const {
   std::vector<uint64_t> out;
   add_ends(knowledge().ranked().front().point, 0, kMostToEnds, out);

@@ -1,27 +1,27 @@
-// The sampler that learns: it tries first what its regression expects to improve most.
+// The sampler that learns. It first tries the points that its regression expects to improve most.
 //
 // The first point is the grid's middle, because the ends of a list of block sizes are rarely good,
-// and more often not valid. The next points are steps away from the best one so far: some
-// parameters move, each by at most a quarter of its values. From then on the sampler chooses the
-// point with the largest expected improvement (Jones, Schonlau, Welch: Efficient global
+// and more often not valid. The next points are steps away from the best point so far. In a step
+// some parameters move, each by at most a quarter of its values. From then on the sampler chooses
+// the point with the largest expected improvement (Jones, Schonlau, Welch: Efficient global
 // optimization, 1998) times its chance to be valid. Two forests predict these: one the logarithms
 // of the costs, one the validity.
 //
 // Each choice draws one of three kinds of candidates, with the same chance:
 //   * any points;
-//   * points that differ in one parameter from one of the best, so that an optimum that is a needle
-//     is found from a point next to it;
-//   * the best point with some parameters at the ends of their values. Limits put many optima
-//     there, and forests know least about them. With too many parameters to look at all of these
-//     points, this kind is left out.
+//   * points that differ in one parameter from one of the best, so that an isolated optimum is
+//     found from a point next to it;
+//   * the best point with some parameters at the ends of their values. Many optima are there,
+//     because of limits, and forests know least about the ends. If there are too many of these
+//     points to look at all of them, this kind is left out.
 //
-// While points are pending, the forest of the costs takes them to have cost what it expects (the
-// constant liar, here with the lie of the kriging believer: Ginsbourger, Le Riche, Carraro: Kriging
-// is well-suited to parallelize optimization, 2010). So there is little left to gain next to them,
-// and a batch spreads.
+// While points are pending, the forest of the costs is fitted as if each had the cost that the
+// forest expects (the constant liar, here with the lie of the kriging believer: Ginsbourger, Le
+// Riche, Carraro: Kriging is well-suited to parallelize optimization, 2010). So little improvement
+// is expected next to pending points, and a batch spreads.
 //
 // The forests see three kinds of numbers of a point. The first are the places of its values. The
-// second are the powers of two that divide each value, because alignment asks for them. The third
+// second are the powers of two that divide each value, because alignment depends on them. The third
 // are the products of any two values, because limits on threads, registers and memory are limits of
 // products.
 #pragma once
@@ -38,8 +38,8 @@ class ModelSampler : public Sampler {
   ModelSampler(Grid grid, uint64_t seed);
 
  private:
-  // A column of the forests' input: the sum, over some axes, of a number that each value of the
-  // axis has.
+  // A column of the forests' input. Each value of an axis has a number, and the column is the sum
+  // of these numbers over some axes.
   struct Column {
     std::vector<size_t> axes;
     std::vector<std::vector<float>> terms;  // by axis in `axes`, by place
@@ -63,8 +63,8 @@ class ModelSampler : public Sampler {
   void fit();
   Forest fit_with_lies();
   [[nodiscard]] std::vector<uint64_t> beside_best() const;
-  // Adds the unknown points that equal `from` except in one to `most` ordered axes, from number
-  // `first` on, which are moved to an end.
+  // Moves one to `most` of the ordered axes of `from` to an end, in every way, and adds the unknown
+  // points among the results. The ordered axes before number `first` stay as they are.
   void add_ends(uint64_t from, size_t first, size_t most, std::vector<uint64_t>& out) const;
   [[nodiscard]] std::vector<uint64_t> ends_of_best() const;
   std::vector<uint64_t> candidates();

@@ -3,7 +3,7 @@
 namespace evolve::search {
 
 Random::Random(uint64_t seed, uint64_t stream) : state_(seed) {
-  // Mixed one after the other, so that (1, 2) and (2, 1) differ.
+  // The seed and the stream are mixed one after the other, so that (1, 2) and (2, 1) differ.
   state_ = next() + stream;
   state_ = next();
 }
@@ -17,7 +17,7 @@ uint64_t Random::next() {
 }
 
 uint64_t Random::below(uint64_t bound) {
-  // 2^64 modulo bound: that many of the draws are left over.
+  // 2^64 modulo bound: the number of draws that are left over.
   const uint64_t left_over = (0 - bound) % bound;
   uint64_t draw = next();
   while (draw < left_over) draw = next();

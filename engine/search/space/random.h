@@ -1,5 +1,6 @@
 // Random numbers that are the same on every machine, unlike the standard library's distributions.
-// The keys of a sweep's recorded proposals assume that. tests/unit/random_test.cc pins the stream.
+// The keys of a sweep's recorded proposals depend on this. tests/unit/random_test.cc pins the
+// stream.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +8,13 @@
 namespace evolve::search {
 
 // SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014;
-// constants as in Vigna's splitmix64.c). 64 bits of state, passes BigCrush; not for secrets.
+// constants as in Vigna's splitmix64.c). It has 64 bits of state and passes BigCrush. It is not fit
+// for secrets.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
-  // The stream number `stream` of a seed. Streams with neighbouring numbers have nothing in common.
+  // Makes the stream number `stream` of a seed. Streams with neighbouring numbers have nothing in
+  // common.
   Random(uint64_t seed, uint64_t stream);
 
   uint64_t next();

@@ -1,5 +1,5 @@
-// Samplers: choose which point of a grid to try next, from the costs of the points tried so far.
-// Pure: the same seed and the same answers give the same points.
+// Samplers, which choose the next point of a grid to try from the costs of the points tried so far.
+// Pure: the same seed and the same costs give the same points.
 #pragma once
 
 #include <memory>
@@ -25,13 +25,13 @@ class Sampler {
   // Returns a point that was neither told nor given before. Nullopt: no such point is left. The
   // point is pending until it is told, so several calls in a row give a batch of different points.
   std::optional<uint64_t> next();
-  // Tells a point's cost, whether the point was asked for or not. A cost is finite and above 0, the
-  // less the better. Nullopt: the point is not valid. The first cost that is told of a point
-  // stands.
+  // Takes a point's cost, whether or not the sampler gave the point. A cost is finite and above 0;
+  // a lower cost is better. Nullopt: the point is not valid. Only the first cost that is told of a
+  // point counts.
   void tell(uint64_t point, std::optional<double> cost) { knowledge_.tell(point, cost); }
 
  protected:
-  // Returns a point that is not known. Called only while such a point is left.
+  // Returns a point that is not known. next() calls this only while such a point is left.
   virtual uint64_t choose() = 0;
 
   [[nodiscard]] const Knowledge& knowledge() const { return knowledge_; }
@@ -44,7 +44,7 @@ class Sampler {
   Random random_;
 };
 
-// The names that make_sampler knows, the default first:
+// Returns the names that make_sampler() knows, the default first:
 //   model      by a regression of the told costs; model_sampler.h
 //   random     any point, each with the same chance
 //   grid       all points in their order
@@ -54,11 +54,11 @@ class Sampler {
 //   tpe        tree-structured Parzen estimator; tpe_sampler.h
 std::vector<std::string> sampler_names();
 
-// The default number of points that are asked for at once.
+// The default size of a batch.
 constexpr size_t kBatch = 16;
 
-// Makes the sampler of a name. `batch`, at least 1: how many points will be asked for before any of
-// them is told. Bad input: an unknown name.
+// Makes the sampler that has this name. `batch`, at least 1: the number of points that the sampler
+// gives before it gets the cost of any of them. Bad input: an unknown name.
 Result<std::unique_ptr<Sampler>> make_sampler(std::string_view name, Grid grid, uint64_t seed,
                                               size_t batch = kBatch);
 

@@ -49,7 +49,8 @@ class Sweep {
   using Found = std::optional<SweepVariant>;
   using FoundPoint = std::optional<Point>;
 
-  // `local` walks from parents that may be outside of the grid, and needs no sampler.
+  // Makes the sampler. `local` needs none, because it walks from parents that may be outside of the
+  // grid.
   Status make_sampler() {
     is_local_ = request_.sampler == "local";
     if (is_local_ || space_.parameters().empty()) return {};
@@ -59,7 +60,8 @@ class Sweep {
                                                std::max<size_t>(request_.places.size(), 1)));
     sampler_ = std::move(made);
     for (const Trial& trial : request_.trials) tell(trial.point, trial.cost);
-    // Nothing has a cost yet, so all parents count as equally good: the search begins at them.
+    // Without trials, nothing has a cost yet. So all parents count as equally good, and the search
+    // begins at them.
     if (!request_.trials.empty()) return {};
     for (const Parent& parent : request_.parents) tell(parent.point, 1);
     return {};
@@ -119,8 +121,8 @@ class Sweep {
     return out;
   }
 
-  // The next free point that the sampler asks for. A sampler that finds no free point is not asked
-  // again.
+  // Returns the next free point that the sampler gives. If the sampler finds no free point, it is
+  // dropped.
   Result<FoundPoint> draw_by_sampler() {
     for (int forbidden = 0; sampler_ && forbidden < kForbidden;) {
       auto index = sampler_->next();
@@ -136,7 +138,7 @@ class Sweep {
     return FoundPoint();
   }
 
-  // Any free point: drawn by chance, or else found by a walk from a random place.
+  // Returns any free point. It is drawn by chance, or else found by a walk from a random place.
   Result<FoundPoint> draw_anywhere() {
     const uint64_t size = space_.size();
     for (int i = 0; i < kDraws; ++i) {

@@ -21,10 +21,10 @@ struct Parent {
 // A variant that differs from the proposed ones only in its parameters.
 struct Trial {
   Point point;                 // its values may be outside of the space
-  std::optional<double> cost;  // above 0, the less the better; nullopt: rejected
+  std::optional<double> cost;  // above 0, lower is better; nullopt: rejected
 };
 
-// A place that wants a proposal.
+// A place that needs a proposal.
 struct SweepPlace {
   size_t parent = 0;      // index in the request's parents
   bool explores = false;  // drawn from the whole space
@@ -51,28 +51,28 @@ struct SweepVariant {
   bool is_new = true;  // false: the space is exhausted and this repeats the parent
 };
 
-// Proposes a point for each place. All constraints allow the point, no two points are alike, and no
-// point was tried before or is a parent's.
+// Proposes a point for each place. All constraints allow the point, no two points are the same, and
+// no point was tried before or is the point of a parent.
 //
 // A place that explores draws from the whole space by chance. The sampler chooses for the others:
 //
 //   local   A place takes one of the nearest points to its parent that are left. At first one
-//           parameter moves one step up or down its list of values. When such points are used up,
-//           the distance is two steps in all, then three, then four. A value that is not in the
-//           list lies between its neighbours, one step from either. It stays as it is if the steps
-//           are in other parameters.
-//   others  The sampler is told the trials whose values are in the space. Without any trials it is
-//           told the parents, at a cost of 1 each. Then it is asked. A point that the constraints
-//           forbid is told to be not valid. The proposal's parent is the one that differs in the
-//           fewest parameters; of several, the best one.
+//           parameter moves one step up or down its list of values. When these points are used up,
+//           the distance is two steps in all, then three, then four. If a value is not in the list,
+//           either neighbour is one step away. The value stays as it is if the steps are in other
+//           parameters.
+//   others  The sampler gets the trials whose values are in the space. Without any trials, it gets
+//           the parents, at a cost of 1 each. Then it gives points. If the constraints forbid a
+//           point, the sampler learns that the point is not valid. The proposal's parent is the
+//           parent that differs in the fewest parameters; of several, the best one.
 //
-// If the sampler has nothing near, or gives only forbidden points, the place draws from the whole
-// space. When nothing in the space is left, a place repeats the best parent. That costs nothing,
-// because the parent's program is known.
+// If the sampler finds no near point, or gives only forbidden points, the place draws from the
+// whole space. If no point of the space is left, a place repeats the best parent. That costs
+// nothing, because the parent's program is known.
 //
-// Bad input: a name that is no sampler's; a constraint without a value at some point; a space of
-// more than 2^62 points, for samplers other than `local`. Internal error: no parent, a parent that
-// lacks a parameter, or a place without a parent.
+// Bad input: an unknown sampler; a constraint without a value at some point; a space of more than
+// 2^62 points, for samplers other than `local`. Internal error: no parent, a parent that lacks a
+// parameter, or a place without a parent.
 Result<std::vector<SweepVariant>> propose(const SweepRequest& request);
 
 }  // namespace evolve::search

@@ -1,14 +1,14 @@
 // The sampler that compares: it looks where the good points are denser than the bad ones.
 //
 // This is the tree-structured Parzen estimator (Bergstra, Bardenet, Bengio, Kégl: Algorithms for
-// hyper-parameter optimization, NIPS 2011). The told points are parted into the good, a small
-// share, and the bad, which include all points that are not valid. Each part has a density for each
-// axis. Some points are drawn from the density of the good. The sampler tries the point with the
-// largest ratio of its density among the good to its density among the bad, because that point has
-// the largest expected improvement.
+// hyper-parameter optimization, NIPS 2011). The told points are divided into good points, a small
+// share, and bad points, which include all points that are not valid. Each of the two parts has a
+// density for each axis. Some points are drawn from the good density. The sampler tries the point
+// with the largest ratio of good density to bad density, because that point has the largest
+// expected improvement.
 //
-// A point adds weight to its place. If the axis's values are numbers, it also adds weight to the
-// places around, less to places farther away. Every place has a little weight of its own. Pending
+// A point adds weight to its place. If the axis's values are numbers, it also adds weight to nearby
+// places, and less to places farther away. Every place has a little weight of its own. Pending
 // points count as bad, so that a batch spreads.
 #pragma once
 

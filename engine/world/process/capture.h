@@ -1,4 +1,4 @@
-// Capture of a command: its exit code and what it prints.
+// Capture of a command: its exit code and its output.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 namespace evolve::world {
 
 struct Captured {
-  int code = 0;  // exit code; 128 + signal where a signal ended the command
+  int code = 0;  // exit code, or 128 + signal if a signal ended the command
   std::string out, err;
 };
 

@@ -67,8 +67,8 @@ GuardProcess::~GuardProcess() {
 }
 
 void GuardProcess::add(pid_t group) {
-  // With more commands at a time than places, some are not guarded. Their parent's death ends those
-  // commands, but not what they started.
+  // If more commands run at a time than there are places, some are not guarded. The death of their
+  // parent ends these commands, but not the processes that they started.
   for (auto& place : *groups_) {
     pid_t free = 0;
     if (place == 0 && place.compare_exchange_strong(free, group)) return;

@@ -1,5 +1,5 @@
-// The guard: a child process that outlives us by a moment, and ends what we left running when we
-// are killed without a chance to do it ourselves.
+// The guard process: a child that outlives the engine by a moment. If the engine is killed, the
+// guard process ends the processes that the engine left running.
 #pragma once
 
 #include <sys/types.h>
@@ -31,7 +31,7 @@ class GuardProcess {
 
  private:
   // The groups under guard, in memory that the guard process shares; 0: a free place. The guard
-  // sleeps until we are gone, and reads the memory only then.
+  // process sleeps until the engine is gone, and reads the memory only then.
   using Groups = std::array<std::atomic<pid_t>, 4096>;
 
   struct Unmap {
@@ -43,7 +43,7 @@ class GuardProcess {
       : pid_(pid), pipe_(std::move(pipe)), groups_(std::move(groups)) {}
 
   pid_t pid_;
-  Fd pipe_;  // closes with us
+  Fd pipe_;  // closes when the engine ends
   Shared groups_;
 };
 

@@ -14,10 +14,10 @@ namespace evolve::world {
 
 class Jobserver {
  public:
-  // Returns the FIFO that $MAKEFLAGS names; empty: it names no jobserver. Bad input, in Ninja's
-  // words: a protocol that is not supported.
+  // Returns the FIFO that $MAKEFLAGS names; empty: it names no jobserver. Bad input, with Ninja's
+  // message: the protocol is not supported.
   static Result<std::string> find(const std::string& makeflags);
-  // Opens the FIFO. External, in Ninja's words: it cannot be opened.
+  // Opens the FIFO. External error, with Ninja's message: the FIFO cannot be opened.
   static Result<Jobserver> open(const std::string& fifo);
   ~Jobserver();
   Jobserver(Jobserver&&) noexcept = default;
@@ -25,7 +25,7 @@ class Jobserver {
   Jobserver(const Jobserver&) = delete;
   Jobserver& operator=(const Jobserver&) = delete;
 
-  // Takes a slot; the first one is ours without asking. False: no slot is free now.
+  // Takes a slot. Every client has its first slot without asking. False: no slot is free now.
   bool acquire();
   // Gives back a slot that was taken.
   void release();
@@ -37,7 +37,7 @@ class Jobserver {
 
   Fd read_, write_;
   bool has_implicit_ = true;
-  std::vector<char> tokens_;  // tokens that were read; the same ones are written back
+  std::vector<char> tokens_;  // tokens that were read; the same tokens are written back
 };
 
 }  // namespace evolve::world

@@ -1,4 +1,4 @@
-// A child process with its pipes, in a process group of its own that dies with us.
+// A child process with its pipes, in a process group of its own that dies with the engine.
 #pragma once
 
 #include <sys/types.h>
@@ -18,13 +18,13 @@ namespace evolve::world {
 enum class Streams {
   merged,    // stdin empty; stdout and stderr are one pipe
   separate,  // stdin, stdout and stderr are three pipes
-  console,   // the terminal's own
+  console,   // the terminal's own streams
 };
 
 // How to treat processes that a command leaves in its group.
 enum class Leftovers {
-  end,   // kill them: they are no part of any build
-  stay,  // let them run: a compiler server, say, which the next command is to find
+  end,   // kill them, because they are not part of any build
+  stay,  // let them run, because the next command may need them (a compiler server)
 };
 
 // Returns the path of a program that is named without a folder, by the PATH in `environment`;
@@ -33,12 +33,12 @@ enum class Leftovers {
 std::string find_program(const std::string& name,
                          const std::map<std::string, std::string>& environment);
 
-// A running command. The destructor ends it, with all its group.
+// A running command. The destructor ends the command with its whole group.
 class Process {
  public:
   // Starts a command line with `environment` as its whole environment: as `/bin/sh -c line`, or
-  // without the shell where the effect is the same. Where no process can be made, the command
-  // counts as ended with 127, and failure() says why. `spawner` must outlive the process.
+  // without the shell if the effect is the same. If no process can be made, the command counts as
+  // ended with 127, and failure() says why. `spawner` must outlive the process.
   static Result<Process> start(const std::string& line,
                                const std::map<std::string, std::string>& environment,
                                Streams streams, Leftovers leftovers, Spawner& spawner);
@@ -63,7 +63,7 @@ class Process {
   int wait();
   // Kills the whole group at once.
   void kill();
-  // Why no process could be made; empty: one was made.
+  // Returns why no process could be made; empty: a process was made.
   [[nodiscard]] const std::string& failure() const { return failure_; }
 
  private:

@@ -28,7 +28,7 @@ Status LocalRunner::start(const Command& command) {
   if (command.timeout_seconds > 0) running.deadline = running.started + command.timeout_seconds;
   if (!command.worker.empty()) {
     TRY_ASSIGN(auto worker, idle_worker(command));
-    // Requests count from 1: 0 means none.
+    // The numbers of requests begin at 1, because 0 means no request.
     TRY(worker->ask(command.id + 1, command.arguments));
     running.worker = worker;
   } else {
@@ -93,8 +93,8 @@ void LocalRunner::poll(double seconds) {
 std::optional<Completed> LocalRunner::look_at(Running& running) {
   if (running.worker != nullptr) return look_at_worker(running);
   Process& process = *running.process;
-  // As in Ninja, a command ends with its pipe: processes that it left in the background are waited
-  // for.
+  // As in Ninja, a command ends when its pipe closes. So the runner waits for processes that the
+  // command left in the background.
   if (process.out().is_open() && !read_available(process.out().get(), running.output)) {
     process.out().reset();
   }

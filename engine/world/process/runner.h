@@ -20,7 +20,7 @@ class LocalRunner : public Runner {
   // `guard` must outlive the runner.
   LocalRunner(GuardProcess& guard, Clock& clock) : spawner_(guard), clock_(clock) {}
 
-  // Asks this jobserver for slots from now on.
+  // From now on, takes slots from this jobserver.
   void use(Jobserver jobserver) { jobserver_.emplace(std::move(jobserver)); }
 
   bool acquire() override;
@@ -48,7 +48,7 @@ class LocalRunner : public Runner {
   Completed completed(const Running& running, int exit_status, bool timed_out);
   void drop_worker(const Worker* worker);
 
-  Spawner spawner_;  // declared first, to outlive what it started
+  Spawner spawner_;  // declared first, to outlive the processes that it started
   Clock& clock_;
   std::list<Running> running_;
   std::list<Worker> workers_;

@@ -27,7 +27,7 @@ Result<std::string> sandboxed(const std::string& line, std::span<const std::stri
   };
   add({"--unshare-all", "--die-with-parent", "--new-session", "--ro-bind", "/", "/"});
   add({"--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"});
-  // The current folder must be visible even where it lies in /tmp.
+  // The current folder must be visible even if it is in /tmp.
   add({"--ro-bind", here, here});
   for (const std::string& folder : writable) {
     const std::string place = fs::weakly_canonical(folder, error).string();

@@ -25,7 +25,7 @@ struct ChildSetup {
   pid_t parent = 0;
 
   void apply() const {
-    // The parent may have died before prctl: then the signal would never come.
+    // If the parent died before prctl, the signal never comes.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(127);
     if (!has_console) {
@@ -38,8 +38,8 @@ struct ChildSetup {
   }
 };
 
-// Writes to stderr why the shell could not be started, by calls that are safe after vfork. Nobody
-// is left to hear that a write failed.
+// Writes to stderr why the shell could not be started, by calls that are safe after vfork. A failed
+// write cannot be reported to anybody.
 void say_why(int error_number) {
   const char* reason = ::strerrordesc_np(error_number);
   for (const char* text :
@@ -48,9 +48,10 @@ void say_why(int error_number) {
   }
 }
 
-// Starts a child by vfork(2), as posix_spawn(3) does inside: the child borrows our memory instead
-// of copying its tables. posix_spawn itself cannot make the child die with us. Returns the
-// process's number, or minus the errno. A command that cannot be started says so itself.
+// Starts a child by vfork(2), so the child borrows our memory and does not copy its page tables.
+// posix_spawn(3) does the same inside, but it cannot make the child die with us. Returns the
+// process's number, or minus the errno. If the command cannot be started, the child writes the
+// reason to stderr.
 pid_t spawn(const ChildSetup& setup, const char* program, char* const* words, char* const* shell,
             char* const* variables) {
   // NOLINTBEGIN(clang-analyzer-security.insecureAPI.vfork, clang-analyzer-unix.Vfork)
@@ -76,8 +77,8 @@ pid_t start_now(const Child& child, GuardProcess& guard) {
   const char* program = child.program.empty() ? nullptr : child.program.c_str();
   pid_t pid = spawn(setup, program, child.words.get(), child.shell.get(), child.variables.get());
   if (pid > 0 && !child.has_console) {
-    // The child has set its group already, unless vfork is a fork, as it is under TSan. Then it may
-    // not have got there yet, and an early kill of the group would miss it.
+    // The child has set its group already, unless vfork is a fork, as it is under TSan. Then the
+    // child may not have done so yet, and an early kill of the group would miss the child.
     ::setpgid(pid, pid);
     guard.add(pid);
   }

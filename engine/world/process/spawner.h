@@ -1,6 +1,6 @@
 // The spawner, which starts processes on threads of its own. A vfork blocks its thread until the
-// child has become the command: most of a millisecond where all cores are busy. The build goes on
-// meanwhile.
+// child has become the command, which takes most of a millisecond if all cores are busy. The build
+// goes on meanwhile.
 #pragma once
 
 #include <sys/types.h>
@@ -19,7 +19,7 @@
 
 namespace evolve::world {
 
-// A null-terminated array of pointers to texts that it owns.
+// A null-terminated array of pointers to texts; it owns the texts.
 class WordArray {
  public:
   WordArray() : WordArray(std::vector<std::string>()) {}
@@ -33,23 +33,23 @@ class WordArray {
 
 // All that a child needs to become its command.
 struct Child {
-  std::string program;  // executed with `words`; empty or not executable: `shell` instead
+  std::string program;  // executed with `words`; if empty or not executable, `shell` is executed
   WordArray words, shell, variables;
-  Fd in, out, err;           // the child's ends; not open: stdin is empty, stderr is stdout
+  Fd in, out, err;           // the child's ends; if not open, stdin is empty, and stderr is stdout
   bool has_console = false;  // shares our group and terminal, and has no pipes
 };
 
 class Spawner {
  public:
-  // `guard` must outlive the spawner. The spawner must outlive all that it started: children die
-  // with its threads.
+  // `guard` must outlive the spawner. The spawner must outlive all processes that it started,
+  // because children die with its threads.
   explicit Spawner(GuardProcess& guard);
   ~Spawner();
   Spawner(const Spawner&) = delete;
   Spawner& operator=(const Spawner&) = delete;
 
-  // Starts a child. The future gives the process's number, or minus the errno of vfork(2). By then
-  // a child with its own group, which has the process's number, is under guard.
+  // Starts a child. The future gives the process's number, or minus the errno of vfork(2). If the
+  // child has a group of its own, the group has the process's number, and is under guard by then.
   std::future<pid_t> start(Child child);
   GuardProcess& guard() { return guard_; }
 

@@ -7,8 +7,8 @@ namespace evolve::world {
 
 namespace {
 
-// The reserved words and built-in utilities of POSIX and dash. Where /bin also has a program of
-// that name, the shell's own may answer differently (echo does).
+// The reserved words and built-in utilities of POSIX and dash. If /bin also has a program of that
+// name, the shell's own version may behave differently (echo does).
 constexpr std::array<std::string_view, 55> kShellWords = {
     ".",     ":",       "[",        "alias",   "bg",     "break",    "case",   "cd",
     "chdir", "command", "continue", "do",      "done",   "echo",     "elif",   "else",
@@ -22,7 +22,7 @@ bool needs_shell(char c) {
   return std::string_view("|&;<>()$`*?[]#~%!{}\n").find(c) != std::string_view::npos;
 }
 
-// Splits one line; each state of the splitter is a call.
+// The splitter of one line. Each of its states is a function.
 class Splitter {
  public:
   explicit Splitter(std::string_view line) : rest_(line) {}

@@ -18,9 +18,9 @@ namespace {
 
 constexpr size_t kErrorTail = 4096;
 
-// Returns a request as a line of JSON. A byte that is not UTF-8 becomes the lone surrogate that
-// Python uses for such a byte in a path, and turns back when it opens the path ("surrogateescape").
-// nlohmann's JSON cannot write lone surrogates.
+// Returns a request as a line of JSON. A byte that is not UTF-8 becomes a lone surrogate. Python
+// uses the same surrogate for such a byte in a path, and turns it back when it opens the path
+// ("surrogateescape"). nlohmann's JSON cannot write lone surrogates.
 std::string request_line(const std::vector<std::string>& words, uint64_t request) {
   std::string arguments;
   for (const std::string& word : words) {
@@ -61,7 +61,7 @@ Status Worker::ask(uint64_t request, const std::string& arguments) {
   while (!rest.empty()) {
     ssize_t count = ::write(process_.in().get(), rest.data(), rest.size());
     if (count < 0 && errno == EINTR) continue;
-    // read() notices a worker that is gone, and returns the last that it said.
+    // read() notices a worker that is gone, and returns its last output.
     if (count < 0) break;
     rest.remove_prefix(static_cast<size_t>(count));
   }

@@ -1,5 +1,6 @@
 // A persistent worker: a process that serves one command after another over Bazel's JSON
-// persistent-worker protocol (a WorkRequest a line on stdin, a WorkResponse a line on stdout).
+// persistent-worker protocol (each WorkRequest is a line on stdin, each WorkResponse a line on
+// stdout).
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,8 @@ class Worker {
   struct Died {
     std::string error_output;  // the end of its stderr
   };
-  // Reads what has come: a response to the request, the worker's end, or nothing yet.
+  // Reads the output that is there. Returns the response to the request, the worker's end, or
+  // nothing yet.
   std::variant<std::monostate, Response, Died> read();
 
  private:
