@@ -15,9 +15,10 @@ namespace {
 using nlohmann::json;
 
 constexpr int kUnauthorized = 401;
-// More than any answer of the metadata server has.
+// Limit for the size of an answer. The metadata server's answers are smaller.
 constexpr int64_t kMostBytes = 1 << 16;
-// Seconds, as in Google's own libraries: earlier the metadata server gives the same token again.
+// A token is renewed this many seconds before it expires, as in Google's own libraries. Earlier,
+// the metadata server would return the same token again.
 constexpr double kRenewedBefore = 225;
 
 std::vector<HttpRequest> with_token(std::span<const HttpRequest> requests,
@@ -27,7 +28,7 @@ std::vector<HttpRequest> with_token(std::span<const HttpRequest> requests,
   return out;
 }
 
-// Whether a text can be a token: it becomes part of a request's line.
+// Returns whether a text can be a token. The text becomes part of a request's line.
 bool is_token(const std::string& text) {
   return !text.empty() &&
          std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });

@@ -1,5 +1,6 @@
-// The Http port as a machine's own service account. Each request carries the token that Google's
-// metadata server gives to programs on its machines and, with Workload Identity, in their pods.
+// An Http port that acts as the machine's own service account. Each request carries a token from
+// Google's metadata server. That server gives tokens to programs on Google's machines and, with
+// Workload Identity, to programs in their pods.
 #pragma once
 
 #include <functional>
@@ -14,19 +15,21 @@
 
 namespace evolve::cache {
 
-// May be called by several threads at once, if `http` may.
+// Several threads may use this at the same time, if `http` allows that.
 class AccountHttp : public Http {
  public:
   // `metadata_host`: "host" or "host:port". `seconds`: a clock that never goes back.
   AccountHttp(std::unique_ptr<Http> http, std::string_view metadata_host,
               std::function<double()> seconds);
 
-  // Where there is no token, no request is sent: each answer says why, as if the server were away.
+  // Sends no request if there is no token. Then each answer has the reason as its fault, as if the
+  // server could not be reached.
   std::vector<HttpResponse> perform(std::span<const HttpRequest> requests) override;
   void stop() override { http_->stop(); }
 
  private:
-  // Returns the known token while it is good and is not the `refused` one; otherwise a new one.
+  // Returns the known token if it is still valid and is not the `refused` one. Otherwise returns a
+  // new token.
   Result<std::string> token(const std::string& refused);
   // Asks the metadata server for a token. REQUIRES: mutex_ is held.
   Result<std::string> ask();

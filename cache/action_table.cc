@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-// Reads what encode_result wrote. Throws json's exceptions where the row is not of that form.
+// Reads what encode_result wrote. Throws json's exceptions if the row does not have that form.
 ActionResult decode_row(const Digest& key, const json& row) {
   ActionResult result;
   result.key = key;
@@ -74,7 +74,7 @@ std::string encode_result(const ActionResult& result) {
   return row.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// A row that lost bytes with the end of a cut file counts as missing, and is made again.
+// A row that lost bytes because the file was truncated counts as missing. It is made again.
 std::optional<ActionResult> decode_result(const Digest& key, const std::string& text) {
   try {
     auto result = decode_row(key, json_or_null(text));

@@ -1,5 +1,5 @@
-// The table of action results, which the memo and the ledger both have: memo.db may be lost at any
-// time, ledger.db is the record. Format in cache/README.md.
+// The table of action results, which the memo and the ledger both have. memo.db may be lost at any
+// time, but ledger.db is the record. cache/README.md describes the format.
 #pragma once
 
 #include <functional>
@@ -26,10 +26,10 @@ class ActionTable {
 
   Result<std::optional<ActionResult>> find(const Digest& key);
   Result<std::vector<std::string>> discovered(const Digest& declared_key);
-  // Calls `visit` for each result that can be read, until it fails.
+  // Calls `visit` for each result that can be read. Stops when `visit` fails.
   Status for_each(const std::function<Status(const ActionResult&)>& visit);
   Status drop(const Digest& key) { return drop_.bind(1, key).run(); }
-  // Stores a result in place of what is there under its key.
+  // Stores a result. Replaces any earlier result with the same key.
   Status put(const ActionResult& result);
 
  private:

@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 
 constexpr double kDay = 24 * 3600;
 
-// Notes the use of a blob as its access time; its modification time stays. Where that fails, the
-// blob is only removed sooner.
+// Records the use of a blob as its access time, and keeps its modification time. If this fails, the
+// only effect is that gc removes the blob sooner.
 void note_use(const std::string& blob) {
   const std::array<timespec, 2> times = {timespec{0, UTIME_NOW}, timespec{0, UTIME_OMIT}};
   (void)::utimensat(AT_FDCWD, blob.c_str(), times.data(), 0);
@@ -59,7 +59,7 @@ Result<bool> FolderBlobStore::fetch(const Digest& digest, const std::string& pat
   auto placed = files_.place(blob, path, sharing_, digest);
   if (placed && *placed) note_use(blob);
   if (!placed || *placed) return placed;
-  // The blob is absent or damaged: a file that is not what its name says is of no use.
+  // The blob is absent, or it is damaged and of no use.
   TRY(files_.remove(blob));
   return false;
 }
@@ -70,7 +70,7 @@ Result<bool> FolderBlobStore::check(const Digest& digest) {
   const bool is_there = ::stat(blob.c_str(), &before) == 0;
   TRY_ASSIGN(auto found, files_.digest(blob));
   if (found && *found == digest) {
-    // This check is not a use, so the access time is put back.
+    // This check is not a use of the blob, so the access time is restored.
     const std::array<timespec, 2> times = {before.st_atim, timespec{0, UTIME_OMIT}};
     if (is_there) (void)::utimensat(AT_FDCWD, blob.c_str(), times.data(), 0);
     return true;

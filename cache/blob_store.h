@@ -13,12 +13,12 @@ namespace evolve::cache {
 struct StoredBlob {
   Digest digest;
   int64_t bytes = 0;
-  double used = 0;  // when it was last put or taken, in seconds since 1970
+  double used = 0;  // time of the last put or fetch, in seconds since 1970
 };
 
 class FolderBlobStore : public BlobStore {
  public:
-  // `folder` is made when the first blob comes; `files` must outlive the store.
+  // `folder` is created when the first blob is put. `files` must outlive the store.
   FolderBlobStore(std::string folder, Files& files, Sharing sharing = Sharing::names)
       : folder_(std::move(folder)), files_(files), sharing_(sharing) {}
 
@@ -27,10 +27,11 @@ class FolderBlobStore : public BlobStore {
   // A blob whose bytes do not match its name is removed and counts as absent.
   Result<bool> fetch(const Digest& digest, const std::string& path) override;
 
-  // Returns all blobs, sorted by digest. A half-written file is no blob, and is removed when it is
-  // a day old.
+  // Returns all blobs, sorted by digest. A half-written file is not a blob, and is removed when it
+  // is a day old.
   Result<std::vector<StoredBlob>> list();
-  // Reads a blob. False: it was damaged, and is removed.
+  // Reads a blob and compares it with its digest. False: the blob was damaged, and check() has
+  // removed it.
   Result<bool> check(const Digest& digest);
   Status remove(const Digest& digest) { return files_.remove(path_of(digest)); }
   [[nodiscard]] std::string path_of(const Digest& digest) const;
@@ -41,8 +42,8 @@ class FolderBlobStore : public BlobStore {
   Sharing sharing_;
 };
 
-// Returns the outputs of a result that the store lacks. Folders, and outputs that were not written,
-// need not be there.
+// Returns the outputs of a result that the store lacks. Ignores folders and outputs that were not
+// written.
 Result<std::vector<Digest>> lost_blobs(const ActionResult& result, BlobStore& blobs);
 
 }  // namespace evolve::cache

@@ -1,5 +1,5 @@
-// The ledger's history of builds: the tables `build` and `edge`, as people and later builds read
-// them. SqliteLedger writes both.
+// The ledger's history of builds, for people and later builds. It reads the tables `build` and
+// `edge`, which SqliteLedger writes.
 #pragma once
 
 #include <functional>
@@ -17,9 +17,9 @@ struct BuildRecord {
   int64_t id = 0;
   std::string started;  // UTC
   std::string campaign;
-  std::string targets;    // as asked for, blank-separated
+  std::string targets;    // as requested, separated by blanks
   std::string toolchain;  // names and versions
-  // "done", "failed" or "interrupted"; empty: it has not ended, or was killed
+  // "done", "failed" or "interrupted"; empty: the build runs, or was killed
   std::string outcome = {};
   int ran = 0;
   int cached = 0;
@@ -27,26 +27,26 @@ struct BuildRecord {
 
 class BuildTable {
  public:
-  // Both arguments must outlive the log.
+  // Both arguments must outlive the table.
   static Result<BuildTable> open(Database& database, ActionTable& results);
 
   // Returns a campaign's builds, newest first.
   Result<std::vector<BuildRecord>> list(const std::string& campaign);
-  // Returns the first build here that ran an action, with only id, started, campaign and targets
-  // set. Nullopt: the result came from elsewhere.
+  // Returns the first build here that ran an action. Only its id, started, campaign and targets are
+  // set. Nullopt: no build here ran the action.
   Result<std::optional<BuildRecord>> first_that_ran(const Digest& key);
   // Returns the edges that a build recorded, in the order of their ends.
   Result<std::vector<EdgeRecord>> edges(int64_t build);
   // Returns the last record of the edge that makes `output` in a campaign's builds.
   Result<std::optional<EdgeRecord>> last_edge(const std::string& campaign,
                                               const std::string& output);
-  // Returns the key in that record. Nullopt: there is no such record.
+  // Returns the key in the record that last_edge() returns. Nullopt: there is no such record.
   Result<std::optional<Digest>> last_key(const std::string& campaign, const std::string& output);
   // Returns the last record of each output in any build, sorted by output.
   Result<std::vector<EdgeRecord>> last_edges();
   // Returns the last records of a step's edges that did not fail, newest first, at most `count`.
   Result<std::vector<EdgeRecord>> last_edges_of(const std::string& step, int count);
-  // Returns the last record of an edge from before a build, in the same campaign.
+  // Returns an edge's last record from the builds before `build`, in the same campaign.
   Result<std::optional<EdgeRecord>> edge_before(const std::string& output, int64_t build);
 
  private:
@@ -59,7 +59,7 @@ class BuildTable {
 
   Database* database_;
   ActionTable* results_;
-  Statement last_edge_;  // prepared once, because builds ask it for each edge
+  Statement last_edge_;  // prepared once, because builds use it for each edge
 };
 
 }  // namespace evolve::cache

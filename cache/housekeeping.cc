@@ -14,10 +14,11 @@ namespace evolve::cache {
 namespace {
 
 // Added to each blob's age, in seconds. Otherwise a blob that is a second old would be worth sixty
-// times one that is a minute old.
+// times as much as a blob that is a minute old.
 constexpr double kHour = 3600;
 
-// Seconds of command time that a byte of the blob saves, less the longer the blob was not used.
+// Returns the seconds of command time that a byte of the blob saves, divided by the time since the
+// last use.
 double worth(const Weighed& blob) {
   const auto bytes = static_cast<double>(std::max<int64_t>(blob.bytes, 1));
   return blob.cost_seconds / bytes / (blob.age_seconds + kHour);
@@ -36,7 +37,7 @@ Result<int64_t> drop_broken(const LocalCache& local) {
   return static_cast<int64_t>(broken.size());
 }
 
-// Calls `visit` for each file of each record, until it fails.
+// Calls `visit` for each file of each record. Stops when `visit` fails.
 Status for_each_file(
     RoundTable& log,
     const std::function<Status(const RecordedRound&, const RecordedFile&)>& visit) {
@@ -121,8 +122,8 @@ Result<GcReport> gc(const LocalCache& local, const GcLimits& limits, double now,
 
 namespace {
 
-// Asks the remote cache for all results that lack a blob. Returns the blobs that were lacking and
-// are there now.
+// Asks the remote cache for all results that lack a blob. Returns the blobs that were missing and
+// are present now.
 Result<std::unordered_set<Digest>> fetch_lost(const LocalCache& local, RemoteCache& remote) {
   std::vector<Digest> keys;
   std::unordered_set<Digest> lost;
@@ -133,7 +134,8 @@ Result<std::unordered_set<Digest>> fetch_lost(const LocalCache& local, RemoteCac
     return {};
   };
   TRY(local.memo.for_each(note));
-  // From the ledger, only results that records need are asked for: gc removed the rest on purpose.
+  // Of the ledger's results, only those that records need are fetched, because gc removed the
+  // others on purpose.
   auto status = local.ledger.rounds().for_each_record([&](const RecordedRound& stored) -> Status {
     TRY_ASSIGN(auto record, decode_record(stored.text));
     for (const RecordedStep& step : record.steps) {

@@ -19,8 +19,8 @@ constexpr const char* kSchema =
     "CREATE TABLE round (id INTEGER PRIMARY KEY, build INTEGER NOT NULL, campaign TEXT NOT NULL,"
     " number INTEGER NOT NULL, recorded TEXT NOT NULL, selection TEXT NOT NULL);";
 
-// Tables that came later. They are made where they are missing, so that we can read older ledgers,
-// and older engines can read ours.
+// Tables that later versions added. They are created if they are missing, so that we can read older
+// ledgers, and older engines can read ours.
 constexpr const char* kLaterTables =
     "CREATE TABLE IF NOT EXISTS tally (build INTEGER NOT NULL, step TEXT NOT NULL,"
     " ran INTEGER NOT NULL, cached INTEGER NOT NULL, failed INTEGER NOT NULL,"
@@ -94,8 +94,8 @@ Status SqliteLedger::record(const EdgeRecord& record) {
     TRY_ASSIGN(auto last, builds_->last_key(campaign_, record.output));
     if (last == record.result.key) return {};
   }
-  // The result of a hit may be missing here: another's memo gave it, or a kill kept it from being
-  // recorded.
+  // The result of a hit may be missing here, because another user's memo had it, or because a build
+  // was killed before it recorded the result.
   bool is_recorded = record.outcome == Outcome::failed;
   if (!is_recorded && record.outcome != Outcome::ran) {
     TRY_ASSIGN(auto known, results_->find(record.result.key));

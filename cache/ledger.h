@@ -1,5 +1,5 @@
-// The ledger: ledger.db, the record of builds, edges, rounds and variants. Append-only, never
-// evicted.
+// The ledger: ledger.db, the record of builds, edges, rounds and variants. Entries are only
+// appended, and never evicted.
 #pragma once
 
 #include <map>
@@ -22,12 +22,11 @@ class SqliteLedger : public Ledger {
   // made, and `warning` says so. A ledger of another version is an error.
   static Result<std::unique_ptr<SqliteLedger>> open(const std::string& path, std::string& warning);
 
-  // Sets the campaign whose records last_record() looks at from here on, because campaigns that
-  // share a state folder have edges of the same names. Empty, as after open(): builds of no
-  // campaign.
+  // Sets the campaign whose records last_record() reads from now on. Campaigns that share a state
+  // folder may have edges of the same names. Empty, as after open(): builds without a campaign.
   void set_campaign(const std::string& campaign) { campaign_ = campaign; }
-  // Begins the record of a build. Edges recorded from here on belong to this build, and its
-  // campaign is set as by set_campaign().
+  // Begins the record of a build. Edges that are recorded from now on belong to this build. Calls
+  // set_campaign() with its campaign.
   Status begin_build(const BuildRecord& build);
   Status end_build(const std::string& outcome, const std::map<std::string, Tally>& by_step);
 
@@ -37,14 +36,14 @@ class SqliteLedger : public Ledger {
   Result<std::vector<std::string>> recall_discovered(const Digest& declared_key) override {
     return results_->discovered(declared_key);
   }
-  // A hit with the same key as the edge's last record adds nothing, and writes nothing.
+  // Writes nothing for a hit with the same key as the edge's last record.
   Status record(const EdgeRecord& record) override;
   Status flush() override { return database_.commit(); }
   Result<std::optional<EdgeRecord>> last_record(const std::string& output) override {
     return builds_->last_edge(campaign_, output);
   }
 
-  // Returns what SQLite finds wrong with the file; empty: nothing.
+  // Returns the faults that SQLite finds in the file; empty: it finds none.
   Result<std::vector<std::string>> check() { return database_.check(); }
 
   BuildTable& builds() { return *builds_; }

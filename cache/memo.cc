@@ -22,7 +22,7 @@ Status SqliteMemo::start_anew(const Error& error) {
   TRY_ASSIGN(auto other, open(path_, lost_));
   table_ = std::move(other->table_);
   version_ = std::move(other->version_);
-  // The old database goes last, after the statements that were prepared for it.
+  // The old database is closed last, after the statements that were prepared for it.
   database_ = std::move(other->database_);
   return {};
 }
@@ -47,7 +47,7 @@ Status SqliteMemo::put(const ActionResult& result) {
   ActionResult bare = result;
   bare.parts.clear();
   TRY(database_->commit());
-  // The transaction is not held open: a process that waits for it may hold the ledger.
+  // The transaction is not held open, because a process that waits for it may hold the ledger.
   auto put = [&] { return table_.put(bare); };
   auto status = database_->transaction(put);
   if (status) return status;

@@ -1,5 +1,5 @@
-// The memo: memo.db, the action cache. Disposable: what it lacks is found in the ledger or run
-// again.
+// The memo: memo.db, the action cache. It is disposable: a result that it lacks is found in the
+// ledger, or its action runs again.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ class SqliteMemo : public Memo {
   static Result<std::unique_ptr<SqliteMemo>> open(const std::string& path, std::string& warning);
 
   // All look-ups between two calls of version() or put() share one transaction. This saves a lock
-  // and a look at the file for each.
+  // and a check of the file for each look-up.
   Result<std::optional<ActionResult>> find(const Digest& key) override;
   Result<std::vector<std::string>> discovered(const Digest& declared_key) override;
   Status put(const ActionResult& result) override;
@@ -30,9 +30,9 @@ class SqliteMemo : public Memo {
     return table_.for_each(visit);
   }
   Status drop(const std::vector<Digest>& keys);
-  // Says what was set aside during use, and why; empty: nothing.
+  // Names the file that was set aside during use, and the reason; empty: none was.
   [[nodiscard]] const std::string& lost() const { return lost_; }
-  // Returns what SQLite finds wrong with the file; empty: nothing.
+  // Returns the faults that SQLite finds in the file; empty: it finds none.
   Result<std::vector<std::string>> check() { return database_->check(); }
 
  private:
@@ -42,7 +42,7 @@ class SqliteMemo : public Memo {
         database_(std::move(database)),
         table_(std::move(table)),
         version_(std::move(version)) {}
-  // Goes on with an empty memo where the file is damaged. Returns `error` where the file is not
+  // Continues with an empty memo if the file is damaged. Returns `error` if the file is not
   // damaged, or cannot be set aside.
   Status start_anew(const Error& error);
 

@@ -1,6 +1,6 @@
 // The message that a server keeps under a record's name: an ActionResult of Bazel's Remote
-// Execution API, so that Bazel's servers see which files the record needs. Format in
-// cache/README.md.
+// Execution API, so that Bazel's servers see which files the record needs. cache/README.md
+// describes the format.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ constexpr int64_t kMostEntryBytes = 1 << 20;
 
 std::string encode_record(const StoreEntry& record);
 
-// Decodes bytes that are not trusted. Nullopt: they are no such message. The caller must judge the
-// text.
+// Decodes bytes that are not trusted. Nullopt: they are not such a message. The caller must check
+// the text.
 std::optional<StoreEntry> decode_record(const std::string& bytes);
 
 }  // namespace evolve::cache

@@ -18,7 +18,8 @@ namespace evolve::cache {
 
 namespace {
 
-// Keys that are asked for together: first their entries, which lie in memory, then their blobs.
+// The number of keys that are requested together: first their entries, which are kept in memory,
+// and then their blobs.
 constexpr size_t kAtOnce = 128;
 
 constexpr int kOk = 200;

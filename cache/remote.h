@@ -1,7 +1,7 @@
 // A remote cache: action results and blobs on a web server, by Bazel's protocol over HTTP (`/ac/`,
 // `/cas/`), which nginx with WebDAV and bazel-remote both serve. A blob counts if its size, SHA-256
-// and digest match its name; a result counts if all its blobs are here. That the action gave those
-// blobs is taken on trust. A server that fails is not asked again.
+// and digest match its name; a result counts if all its blobs are here. Nothing checks that the
+// action made these blobs: the server is trusted. A server that fails is not asked again.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@
 
 namespace evolve::cache {
 
-// Limit for the size of a blob; ours are smaller.
+// Limit for the size of a blob. Real blobs are smaller.
 constexpr int64_t kMostRemoteBytes = int64_t{2} << 30;
 
-// Whether a result can be shared: each of its outputs is a file, and was written.
+// Returns whether a result can be shared: each of its outputs must be a file that was written.
 bool is_of_files(const ActionResult& result);
 
 struct LookedAt {
@@ -37,17 +37,17 @@ std::string fault_text(const HttpRequest& request, const HttpResponse& response)
 
 struct DownloadCounts {
   int64_t taken = 0;    // results
-  int64_t missed = 0;   // keys that were asked for without finding a result
-  int64_t refused = 0;  // entries and blobs that were not what they should be
+  int64_t missed = 0;   // requested keys without a result
+  int64_t refused = 0;  // invalid entries and blobs
   int64_t bytes = 0;    // of blobs
   std::string refusal;  // the first refused entry or blob, and why; empty: none
-  std::string fault;    // why the server was given up; empty: it was not
+  std::string fault;    // why the server is not asked any more; empty: it is
 };
 
 class RemoteCache {
  public:
   // `http`, `blobs` and `files` must outlive this. Blobs are downloaded into `folder` first, which
-  // is made.
+  // is created.
   RemoteCache(Http& http, FolderBlobStore& blobs, Files& files, std::string folder,
               RemoteAddress address)
       : http_(http),
@@ -56,7 +56,7 @@ class RemoteCache {
         folder_(std::move(folder)),
         address_(std::move(address)) {}
 
-  // Asks for all these keys at once, so that find() and discovered() need not.
+  // Requests all these keys at once, so that find() and discovered() need no requests for them.
   Status foresee(std::span<const Digest> keys);
   // Returns a result whose blobs are all in the store now. Nullopt: not found.
   Result<std::optional<ActionResult>> find(const Digest& key);
@@ -71,7 +71,7 @@ class RemoteCache {
     std::vector<std::string> discovered;
   };
   using Entries = std::unordered_map<Digest, RemoteEntry>;
-  // A blob that an entry names, and the store lacks.
+  // A blob that an entry names and that the store lacks.
   struct Wanted {
     Digest digest;
     StoredFile file;
@@ -79,10 +79,10 @@ class RemoteCache {
 
   Status ask(std::span<const Digest> keys);
   void refuse(const std::string& what);
-  // Returns the body of a successful answer. Nullopt: nothing is there, it is too long, or the
-  // server fails.
+  // Returns the body of a successful answer. Nullopt: there is no body, the body is too long, or
+  // the server fails.
   std::optional<std::string> body_of(const HttpRequest& request, HttpResponse& response);
-  // Returns the entries of those keys that have one. Their blobs may not be here yet.
+  // Returns the entries of the keys that have one. Their blobs may not be here yet.
   Entries entries_of(std::span<const Digest> keys);
   Result<std::vector<Wanted>> missing(const Entries& entries);
   Status take(const std::vector<Wanted>& blobs);

@@ -13,9 +13,9 @@ namespace evolve::cache {
 class RemoteAddress {
  public:
   // "http://host:8080/cache": a server of Bazel's HTTP protocol. "gs://bucket/prefix": a bucket of
-  // Google Cloud Storage, or of whatever speaks its JSON API at `gcs_endpoint`.
-  // Bad input: anything else, and an address with a password in it, because addresses are printed
-  // and recorded.
+  // Google Cloud Storage, or of another server at `gcs_endpoint` that has the same JSON API. Bad
+  // input: any other text, and an address with a password, because addresses are printed and
+  // recorded.
   static Result<RemoteAddress> parse(
       std::string text, std::string_view gcs_endpoint = "https://storage.googleapis.com");
 
@@ -28,8 +28,8 @@ class RemoteAddress {
   static std::string record(const std::string& name) { return "ac/" + name; }
   static std::string file(const std::string& sha256) { return "cas/" + sha256; }
 
-  // Requests that ask whether a place has something (status 200), ask for its content, or put a
-  // body or a file there.
+  // Requests that check whether a place has content (status 200), get its content, or put a body or
+  // a file there.
   [[nodiscard]] HttpRequest look(const std::string& place) const;
   [[nodiscard]] HttpRequest get(const std::string& place, int64_t most_bytes,
                                 std::string into = "") const;

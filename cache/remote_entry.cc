@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kFormat = "evolve-entry-1";
-// More than any real result has.
+// Limits for the number of paths and for their length. Real results have less.
 constexpr size_t kMostPaths = 10'000;
 constexpr size_t kMostPath = 4096;
 
@@ -33,7 +33,7 @@ bool are_paths(const std::vector<std::string>& paths) {
                      [](const std::string& path) { return !path.empty() && is_plain(path); });
 }
 
-// Whether the texts of a result are fit for a terminal, where they are shown.
+// Returns whether the texts of a result can be shown in a terminal.
 bool is_sound(const ActionResult& result) {
   std::vector<std::string> targets;
   for (const OutputLink& link : result.links) targets.push_back(link.target);

@@ -1,4 +1,4 @@
-// The entry of a remote cache for an action key. Format in cache/README.md.
+// The entry of a remote cache for an action key. cache/README.md describes the format.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace evolve::cache {
 
 struct RemoteEntry {
-  // Nullopt: the key is a declared one, and the entry holds the inputs that a run discovered.
+  // Nullopt: the key is a declared key, and the entry holds the inputs that a run discovered.
   std::optional<ActionResult> result;
   std::vector<StoredFile> files;  // the result's outputs, in their order
   std::vector<std::string> discovered;
@@ -24,8 +24,8 @@ std::string entry_name(const Digest& key);
 
 std::string encode_entry(const Digest& key, const RemoteEntry& entry);
 
-// Decodes bytes that are not trusted. Nullopt: they are no entry, or the entry of another key;
-// `why` says which.
+// Decodes bytes that are not trusted. Nullopt: they are not an entry, or are the entry of another
+// key; `why` gets the reason.
 std::optional<RemoteEntry> decode_entry(const Digest& key, const std::string& bytes,
                                         std::string& why);
 

@@ -56,7 +56,7 @@ Result<StoredFile> RemoteStore::identify(const std::string& path) {
 Result<std::vector<StoredFile>> RemoteStore::put(std::span<const std::string> paths) {
   std::vector<StoredFile> out;
   std::vector<HttpRequest> looks, puts;
-  std::vector<std::string> asked;  // files that the looks are for, by SHA-256
+  std::vector<std::string> asked;  // files that the requests ask about, by SHA-256
   std::unordered_map<std::string, std::string> absent;
   for (const std::string& path : paths) {
     TRY_ASSIGN(auto file, identify(path));

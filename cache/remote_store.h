@@ -1,6 +1,6 @@
 // The Store port on a web server (remote_address.h), for work on other machines. Requests that fail
-// are tried again for a little while. Then a failure is an error, because that work cannot go on
-// without the store.
+// are tried again for a short time. After that, a failure is an error, because such work cannot
+// continue without the store.
 #pragma once
 
 #include <mutex>
@@ -35,10 +35,11 @@ class RemoteStore : public Store {
     StoredFile file;
   };
 
-  // Returns a file's SHA-256 and size. The file is read once for as long as it does not change.
+  // Returns a file's SHA-256 and size. Reads a file again only if it has changed.
   Result<StoredFile> identify(const std::string& path);
-  // Performs the requests. An error for the first one that did not succeed: `failed` where nothing
-  // is there, otherwise `external`. With `may_lack`, an answer that nothing is there is no error.
+  // Performs the requests. Returns an error for the first request that did not succeed: `failed` if
+  // the server has nothing at that place, otherwise `external`. With `may_lack`, it is not an error
+  // that the server has nothing there.
   Result<std::vector<HttpResponse>> perform(std::span<const HttpRequest> requests, bool may_lack);
 
   Http& http_;

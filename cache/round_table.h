@@ -1,5 +1,6 @@
 // The ledger's rounds: their selections, their records (engine/core/record.h), and the results that
-// came with the records of others. The tables `round`, `record`, `imported_record` and `imported`.
+// came with imported records. These are the tables `round`, `record`, `imported_record` and
+// `imported`.
 #pragma once
 
 #include <functional>
@@ -25,7 +26,7 @@ struct RecordedRound {
   int64_t before = 0;  // 0: none
   std::string campaign;
   int round = 0;
-  std::string recorded;  // UTC, of the first time
+  std::string recorded;  // UTC, when it was first stored
   std::string text;
 };
 
@@ -34,7 +35,7 @@ enum class RecordOrigin { own, imported };
 
 class RoundTable {
  public:
-  // All arguments must outlive the log. `build` is the number of the build under way.
+  // All arguments must outlive the table. `build` is the number of the build under way.
   RoundTable(Database& database, ActionTable& results, const int64_t& build)
       : database_(&database), results_(&results), build_(&build) {}
 
@@ -45,23 +46,25 @@ class RoundTable {
 
   // Stores a record, unless it is the round's last one already. Returns its number, new or old.
   Result<int64_t> add_record(const RecordedRound& record, RecordOrigin origin = RecordOrigin::own);
-  // Whether a record came with a bundle, and no build here has made the same.
+  // Returns whether a record came with a bundle and no build here has made the same record.
   Result<bool> is_imported(int64_t record);
-  // Nullopt: there is no such record.
+  // Return a record. Nullopt: there is no such record.
   Result<std::optional<RecordedRound>> find_record(int64_t id);
   Result<std::optional<RecordedRound>> last_record(const std::string& campaign, int round);
   Status for_each_record(const std::function<Status(const RecordedRound&)>& visit);
   // Returns the campaigns that have records, sorted by name.
   Result<std::vector<std::string>> campaigns();
 
-  // Stores a result that came with somebody else's record. Replays use it; builds here do not.
+  // Stores a result that came with somebody else's record. Replays use such results, but builds do
+  // not.
   Status add_imported(const ActionResult& result);
-  // Returns an action result that was recorded here or, failing that, came with a record.
+  // Returns an action result that was recorded here. If there is none, returns one that came with a
+  // record.
   Result<std::optional<ActionResult>> recall_any(const Digest& key);
 
  private:
   using Binding = std::function<void(Statement&)>;
-  // Calls `visit` for rows of the table `record`; `where` is SQL.
+  // Calls `visit` for the rows of the table `record` that `where`, which is SQL, selects.
   Status records(const std::string& where, const Binding& bind,
                  const std::function<Status(const RecordedRound&)>& visit);
   Result<std::optional<RecordedRound>> record_where(const std::string& where, const Binding& bind);

@@ -1,4 +1,4 @@
-// A memo that asks a remote cache for results that are not known here, and gives it new ones.
+// A memo that gets results that are not known here from a remote cache, and uploads new results.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ namespace evolve::cache {
 
 class SharedMemo : public Memo {
  public:
-  // All arguments must outlive this. The ledger is asked before the remote cache. It is flushed
-  // before the remote cache is asked, because others may wait for it. `uploads` null: new results
-  // stay here.
+  // All arguments must outlive this. Results are searched in the ledger before the remote cache.
+  // The ledger is flushed before each request, because other processes may wait for it. `uploads`:
+  // null keeps new results here.
   SharedMemo(Memo& own, Ledger& ledger, BlobStore& blobs, RemoteCache& remote, Uploads* uploads)
       : own_(own), ledger_(ledger), blobs_(blobs), remote_(remote), uploads_(uploads) {}
 
@@ -29,8 +29,8 @@ class SharedMemo : public Memo {
   // Returns a result that is known here and can be restored. A result that lost a blob counts as
   // missing.
   Result<std::optional<ActionResult>> find_here(const Digest& key);
-  // Whether a result from elsewhere answers what was asked for. A result is also stored under its
-  // declared key, so that key, too, must be one that was asked for.
+  // Returns whether a result from elsewhere answers a request. The result is also stored under its
+  // declared key, so its declared key must have been requested, too.
   [[nodiscard]] bool is_answer(const ActionResult& result) const;
 
   Memo& own_;

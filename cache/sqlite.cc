@@ -15,8 +15,8 @@ namespace evolve::cache {
 
 namespace {
 
-// Long enough for another process's transaction. SQLite does not wait by default, which loses
-// writes.
+// Long enough for another process's transaction to end. By default, SQLite does not wait, and
+// writes are lost.
 constexpr int kBusyMilliseconds = 30'000;
 
 std::string folder_of(const std::string& path) {
@@ -24,16 +24,16 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
-// Whether we may write a database, or make it. In WAL mode that takes the right to write the file,
-// and its folder for the log.
+// Returns whether we may write a database, or make it. In WAL mode, this requires the right to
+// write the file and, for the log, its folder.
 bool may_write(const std::string& path) {
   return ::access(path.c_str(), F_OK) != 0 ||
          (::access(path.c_str(), W_OK) == 0 && ::access(folder_of(path).c_str(), W_OK) == 0);
 }
 
-// Gives those of the database's files that are ours the folder's group. Otherwise a log that one
-// user made would lock out the others who share the folder. Where the change is not allowed, the
-// group stays.
+// Gives the folder's group to the database's files that are ours. Otherwise a log that one user
+// made would lock out the others who share the folder. If the change is not allowed, the group
+// stays.
 void follow_group(const std::string& path) {
   struct stat folder = {};
   if (::stat(folder_of(path).c_str(), &folder) != 0) return;
@@ -58,8 +58,8 @@ std::string as_uri(const std::string& path) {
 
 Error sqlite_error(sqlite3* handle, const std::string& path) {
   std::string what = fmt::format("{}: {}", path, sqlite3_errmsg(handle));
-  // SQLite's words do not say why a database cannot be opened, and its errno may be that of another
-  // file. So access() is asked for the errno.
+  // SQLite's message does not say why a database cannot be opened, and its errno may be that of
+  // another file. So access() is called, which sets errno.
   const std::string folder = folder_of(path);
   if (sqlite3_errcode(handle) == SQLITE_CANTOPEN &&
       (::access(path.c_str(), W_OK) != 0 || ::access(folder.c_str(), W_OK) != 0)) {
@@ -68,9 +68,9 @@ Error sqlite_error(sqlite3* handle, const std::string& path) {
   return external(what);
 }
 
-// Whether a file was cut off within a page. SQLite reads zeros for the lost part, until they make
-// no sense (https://www.sqlite.org/fileformat.html#the_database_header: page size, big-endian, at
-// 16).
+// Whether a file was cut off within a page. SQLite reads the lost part as zeros, and reports an
+// error only where the zeros make no sense. The page size is at byte 16 of the header, big-endian
+// (https://www.sqlite.org/fileformat.html#the_database_header).
 bool is_cut(const std::string& path) {
   constexpr std::string_view kMagic("SQLite format 3\0", 16);
   std::string header(18, '\0');
@@ -142,8 +142,8 @@ double Statement::real(int column) const {
   return sqlite3_column_double(statement_.get(), column);
 }
 
-// Opens a connection that only reads. Reading the log takes the right to open its index, "-shm",
-// which writers make. Without a log the file holds everything, and is opened as immutable.
+// Opens a connection that only reads. Reading the log requires the right to open its index, "-shm",
+// which writers make. Without a log, the file holds everything, so it is opened as immutable.
 Result<Database> Database::connect_to_read(const std::string& path) {
   std::error_code error;
   const bool has_log = std::filesystem::file_size(path + "-wal", error) > 0 && !error;
@@ -165,8 +165,8 @@ Result<Database> Database::connect(const std::string& path) {
   if (code != SQLITE_OK) return sqlite_error(handle, path);
   sqlite3_busy_timeout(handle, kBusyMilliseconds);
   // NORMAL with WAL: a commit survives the end of the process at any instant. Only a power cut can
-  // lose the last commits, and what they recorded is then built again.
-  // Rows come in the order of their keys, which is random: a longer log avoids writing pages twice.
+  // lose the last commits. Then the results that these recorded are built again. Keys are random,
+  // so neighbouring rows are written at different times. A longer log avoids writing pages twice.
   TRY(
       database.execute("PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536; PRAGMA "
                        "wal_autocheckpoint = 4000;"));
@@ -177,7 +177,7 @@ Result<Database> Database::connect(const std::string& path) {
 Status Database::make_schema(int version, const std::string& schema) {
   TRY(execute("PRAGMA journal_mode = WAL;"));
   TRY(begin());
-  // Another process may have been first.
+  // Another process may have made the schema first.
   auto found = this->version();
   const bool is_new = found && *found == 0;
   Status made = found ? Status() : Status(Error(found.error()));
@@ -288,7 +288,7 @@ Status Database::transaction(const std::function<Status()>& work) {
   }
   Status status = work();
   if (status) return was_open ? execute("RELEASE work") : commit();
-  was_damaged_ = is_damaged();  // kept, because the next call succeeds
+  was_damaged_ = is_damaged();  // kept, because the next call that succeeds clears the error
   (void)execute(was_open ? "ROLLBACK TO work; RELEASE work" : "ROLLBACK");
   return status;
 }

@@ -25,7 +25,7 @@ class Statement {
   Statement& bind(int parameter, const Digest& digest);
   Statement& bind(int parameter, double value);
 
-  // True: a row is there. False: done.
+  // Goes to the next row. True: there is a row. False: the statement is done.
   Result<bool> step();
   // Runs a statement that gives no rows, and resets it.
   Status run();
@@ -43,48 +43,49 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
-// The databases that are set aside for an empty one.
+// The databases that an empty database replaces.
 enum class Replaceable {
-  damaged,     // damaged ones only
-  unreadable,  // also those of another version
+  damaged,     // only damaged databases
+  unreadable,  // also databases of another version
 };
 
 class Database {
  public:
   // Opens or makes the database at `path` in WAL mode, with a schema of `version` made by the SQL
-  // in `schema`. A file of another version, or one that is no database, is an error. A process that
-  // may not write the file or its folder can still read it. A new file follows the umask and the
-  // folder's group.
+  // in `schema`. A file of another version, or a file that is not a database, is an error. A
+  // process that may not write the file or its folder can still read it. A new file follows the
+  // umask and the folder's group.
   static Result<Database> open(const std::string& path, int version, const std::string& schema);
   // As open(), but a database that cannot be opened is renamed to `path`.unreadable (or the first
-  // free name like it), a new one is made, and `warning` says so. `what` says which databases.
+  // free name like it), a new one is made, and `warning` says so. `what` selects the databases to
+  // replace.
   static Result<Database> open_or_set_aside(const std::string& path, int version,
                                             const std::string& schema, Replaceable what,
                                             std::string& warning);
 
-  // Renames the database at `path` in that way, with the log that is not merged yet. `why` begins
-  // the text in `warning`. False: it cannot be renamed.
+  // Renames the database at `path` as open_or_set_aside() does, with the log that is not merged
+  // yet. The text in `warning` begins with `why`. False: the database cannot be renamed.
   static bool set_aside(const std::string& path, const std::string& why, std::string& warning);
-  // Whether the last failure came from what is in the file: it is damaged.
+  // Returns whether the last failure happened because the file is damaged.
   [[nodiscard]] bool is_damaged() const;
 
-  // Prepares a statement, has `bind` bind it, and calls `visit` for each of its rows until it
-  // fails.
+  // Prepares a statement, calls `bind` to bind it, and calls `visit` for each of its rows. Stops
+  // when `visit` fails.
   Status query(std::string_view sql, const std::function<void(Statement&)>& bind,
                const std::function<Status(Statement&)>& visit);
   Result<Statement> prepare(std::string_view sql);
   Status execute(const std::string& sql);
-  // Opens a transaction that reads, unless a transaction is open. Until commit() all reads see the
-  // database as it was at the first of them.
+  // Opens a transaction that reads, unless a transaction is open. Until commit(), all reads see the
+  // database as it was at the first read.
   Status begin_reading();
   // Opens a transaction that writes, unless a transaction is open. Until commit() no other process
   // can write.
   Status begin();
   // Ends the transaction, if one is open.
   Status commit();
-  // Does `work` in a transaction: all of it or, where it fails, nothing.
+  // Does `work` in a transaction. If `work` fails, all its changes are undone.
   Status transaction(const std::function<Status()>& work);
-  // Returns what SQLite finds wrong with the file; empty: nothing.
+  // Returns the faults that SQLite finds in the file; empty: it finds none.
   Result<std::vector<std::string>> check();
   // Returns the version of the file's schema; 0: a new file.
   Result<int> version();
@@ -96,7 +97,8 @@ class Database {
  private:
   static Result<Database> connect(const std::string& path);
   static Result<Database> connect_to_read(const std::string& path);
-  // Tries to make a whole database at `path`, unless one is there by then. Reports no failure.
+  // Tries to make a complete database at `path`, unless another process makes one first. Does not
+  // report failures.
   static void make(const std::string& path, int version, const std::string& schema);
   Status make_schema(int version, const std::string& schema);
   static bool is_replaceable(const std::string& path, int version, Replaceable what);

@@ -74,7 +74,7 @@ bool Uploads::is_dropped() {
 }
 
 void Uploads::note_fault(const HttpRequest& request, const HttpResponse& response) {
-  // A blob that is too large for the server, or gone here, says nothing about other blobs.
+  // A blob that is too large for the server, or gone here, does not affect other blobs.
   if (response.status == kTooLarge || response.is_local_fault) return;
   const std::lock_guard lock(mutex_);
   if (counts_.fault.empty()) counts_.fault = fault_text(request, response);
@@ -124,7 +124,7 @@ std::vector<Uploads::Blob> Uploads::absent(const std::vector<RemoteEntry>& entri
       const StoredFile& file = entry.files[i];
       if (!seen.insert(file.sha256).second) continue;
       const Blob blob{file.sha256, blobs_.path_of(entry.result->outputs[i]), file.bytes};
-      // The server's file of that name is known to be damaged, and is replaced without asking.
+      // The server's file of that name is known to be damaged, so it is replaced without a check.
       if (damaged.contains(file.sha256)) {
         out.push_back(blob);
         continue;

@@ -20,7 +20,7 @@ struct UploadCounts {
   int64_t stored = 0;    // results
   int64_t unstored = 0;  // results that could not be stored
   int64_t bytes = 0;     // of blobs
-  std::string fault;     // why storing was given up; empty: it was not
+  std::string fault;     // why nothing more is stored; empty: storing continues
 };
 
 class Uploads {
@@ -28,14 +28,14 @@ class Uploads {
   // `http` and `blobs` must outlive this.
   Uploads(Http& http, const FolderBlobStore& blobs, RemoteAddress address)
       : http_(http), blobs_(blobs), address_(std::move(address)) {}
-  // Drops all results that are not stored by then.
+  // Drops all results that are not stored yet.
   ~Uploads();
   Uploads(const Uploads&) = delete;
   Uploads& operator=(const Uploads&) = delete;
 
   // Queues a result. `damaged`: blobs on the server that do not match their names, by SHA-256.
   void offer(const ActionResult& result, const std::unordered_set<std::string>& damaged);
-  // Waits until all offered results are stored, or cannot be.
+  // Waits until each offered result is stored, or cannot be stored.
   UploadCounts finish();
 
  private:
@@ -51,12 +51,12 @@ class Uploads {
   void store(const std::vector<ActionResult>& results);
   // Returns the entry of a result. Nullopt: a blob is gone, damaged or too large.
   std::optional<RemoteEntry> entry_of(const ActionResult& result) const;
-  // Returns the blobs of these entries that the server lacks, or has damaged.
+  // Returns the blobs of these entries that are missing or damaged on the server.
   std::vector<Blob> absent(const std::vector<RemoteEntry>& entries);
   void store_blobs(const std::vector<Blob>& blobs);
   // Stores the entries whose blobs are all on the server; returns how many are stored.
   int64_t store_entries(const std::vector<RemoteEntry>& entries);
-  // Sends the requests. True for each that the server accepted.
+  // Sends the requests. Returns for each request whether the server accepted it.
   std::vector<bool> put(const std::vector<HttpRequest>& requests);
 
   Http& http_;

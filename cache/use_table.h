@@ -1,5 +1,5 @@
-// The ledger's account of what builds spent: by step (the table `tally`) and by node pool (the
-// table `node_use`).
+// The ledger's account of the resources that builds used: by step (the table `tally`) and by node
+// pool (the table `node_use`).
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ struct Tally {
 
 class UseTable {
  public:
-  // Both arguments must outlive the log. `build` is the number of the build under way.
+  // Both arguments must outlive the table. `build` is the number of the build under way.
   UseTable(Database& database, const int64_t& build) : database_(&database), build_(&build) {}
 
   // Adds what this build did, by step.
@@ -28,9 +28,9 @@ class UseTable {
   Result<std::map<std::string, Tally>> steps();
   // Returns the seconds that a campaign's runs of a step took, in all its builds.
   Result<double> spent_seconds(const std::string& campaign, const std::string& step);
-  // Adds what this build used of nodes, by node pool.
+  // Adds this build's use of nodes, by node pool.
   Status record_pools(const std::map<std::string, PoolUse>& by_pool);
-  // Returns what all builds used of nodes, by node pool.
+  // Returns all builds' use of nodes, by node pool.
   Result<std::map<std::string, PoolUse>> nodes();
 
  private:

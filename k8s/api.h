@@ -1,5 +1,5 @@
-// The Kubernetes API over the HTTP port, in its own JSON: streams, and requests that are tried
-// again where the server is busy or away.
+// The Kubernetes API over the HTTP port, with the API's own JSON. Requests are tried again if the
+// server is busy or cannot be reached.
 #pragma once
 
 #include <functional>
@@ -23,9 +23,10 @@ struct ApiResponse {
   [[nodiscard]] std::string why() const;
 };
 
-// The functions that the API needs besides HTTP.
+// The functions that the API needs in addition to HTTP.
 struct ApiConnection {
-  // The bearer token; empty: none. `is_refused`: the last token was rejected, so another is wanted.
+  // Returns the bearer token; empty: none. `is_refused`: the last token was rejected, so a new
+  // token is needed.
   std::function<Result<std::string>(bool is_refused)> token;
   std::function<void(double seconds)> pause;
   // Seconds of a clock that never goes back. With a clock, requests are limited to `kMostPerSecond`
@@ -33,8 +34,8 @@ struct ApiConnection {
   std::function<double()> clock = {};
 };
 
-// Limits for our requests: a server shares itself fairly among its clients, and many reject a
-// client that asks more often.
+// Limits for our requests. A server shares its time fairly among its clients, and many servers
+// reject a client that sends more requests.
 inline constexpr double kMostPerSecond = 50;
 inline constexpr double kMostAtOnce = 100;
 
@@ -45,22 +46,21 @@ class Api {
   Api(Http& http, std::string server, ApiConnection connection)
       : http_(http), server_(std::move(server)), connection_(std::move(connection)) {}
 
-  // Gets an object; `path` is like "/api/v1/namespaces/default". Every answer of the server is
-  // returned, also a refusal. A server that cannot be reached, is overloaded (429) or fails (5xx)
-  // is asked again a few times. Each pause is as long as the server says, or twice the one before.
-  // External: the server still fails after that, or rejects the credential (401) after another one
-  // was tried.
+  // Gets an object; `path` is like "/api/v1/namespaces/default". Returns every answer of the
+  // server, also a refusal. Tries again a few times if the server cannot be reached, is overloaded
+  // (429) or fails (5xx). Each pause is as long as the server says, or twice the pause before.
+  // External: the server still fails after that, or rejects a second credential, too (401).
   Result<ApiResponse> get(const std::string& path);
   // Creates an object. 409: the object exists already, perhaps from a request whose answer was
   // lost.
   Result<ApiResponse> create(const std::string& path, const nlohmann::json& object);
   // Changes an object by a JSON merge patch (RFC 7386).
   Result<ApiResponse> patch(const std::string& path, const nlohmann::json& change);
-  // Deletes an object, and afterwards what it owns. 404: it is gone.
+  // Deletes an object, and afterwards the objects that it owns. 404: there is no such object.
   Result<ApiResponse> remove(const std::string& path);
   // As get(), for an answer that is not JSON, such as a pod's log.
   Result<std::string> text(const std::string& path);
-  // Gives `take` the lines of a long answer as they come, until `take` returns false. Returns how
+  // Gives `take` the lines of a long answer as they arrive, until `take` returns false. Returns how
   // the stream ended: status 200, or a refusal. A stream that breaks is an error.
   Result<ApiResponse> stream(const std::string& path,
                              const std::function<bool(std::string_view line)>& take);

@@ -50,7 +50,7 @@ Result<OrderClaims::Claim> OrderClaims::look(const std::string& order, const std
       orphaned_.erase(order);
       return Claim{Kind::taken, owner};
     }
-    // A claim of this very process belongs to a Job that is finished.
+    // A claim of this process itself belongs to a Job that is finished.
     const bool is_of_us = claim.owner == labels_.at(label::kOwner) &&
                           (claim.session == labels_.at(label::kSession) || is_dead_(claim.session));
     const double since = orphaned_.try_emplace(order, now).first->second;
@@ -58,7 +58,7 @@ Result<OrderClaims::Claim> OrderClaims::look(const std::string& order, const std
       return Claim{Kind::later, ""};
     }
   }
-  // The patch names the version that we saw, so of two processes that take the claim one fails.
+  // The patch names the version that we saw, so if two processes take the claim, one of them fails.
   TRY_ASSIGN(
       auto taken,
       api_.patch(path_of(order),

@@ -1,11 +1,11 @@
-// Claims on orders: they say which Job runs an order, of all Jobs of all processes that share a
-// namespace. A claim is the order's ConfigMap, which can exist only once, and it names the Job.
+// Claims on orders. A claim says which Job runs an order, among the Jobs of all processes that
+// share a namespace. It is the order's ConfigMap, which can exist only once, and it names the Job.
 //
 // A claim without a Job belongs to a process that is about to make the Job, or that died. Another
-// process waits for `kStaleSeconds` and then takes the claim. It takes the claim at once where it
-// can tell that the owner will not make the Job. A process makes its Job within half of
-// `kStaleSeconds` after the claim, or claims again. (A Job that comes later all the same sees in
-// the claim that its order belongs to another Job, and leaves the order out.)
+// process waits for `kStaleSeconds` and then takes the claim. It takes the claim at once if it can
+// tell that the owner will not make the Job. A process makes its Job within half of `kStaleSeconds`
+// after the claim, or claims again. (A Job that still comes later sees in the claim that its order
+// belongs to another Job, and does not run the order.)
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ inline constexpr double kStaleSeconds = 60;
 
 class OrderClaims {
  public:
-  // `is_dead`: whether the process of that session, on this machine, has ended.
+  // `is_dead` returns whether the process of a session, on this machine, has ended.
   OrderClaims(Api& api, std::string space, Labels labels,
               std::function<bool(const std::string& session)> is_dead)
       : api_(api),
@@ -43,7 +43,7 @@ class OrderClaims {
   // that had the order and has ended; empty: none is known.
   Result<Claim> claim(const std::string& order, const std::string& text, const std::string& job,
                       const std::string& finished, double now);
-  // Makes the claim go when its Job does.
+  // Makes the cluster delete the claim together with its Job.
   Status bind(const std::string& order, const std::string& job, const std::string& job_uid);
   Status release(const std::string& order);
 

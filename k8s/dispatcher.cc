@@ -17,14 +17,14 @@ namespace {
 using nlohmann::json;
 using Kind = OrderClaims::Claim::Kind;
 
-// A turn does only a part of the work, so that events are heard in between.
+// A turn does only a part of the work, so that events are handled in between.
 constexpr size_t kPreparedAtOnce = 16;
 constexpr int kRemovedAtOnce = 4;
 // Errands come one after another, so a Job waits this many seconds for more.
 constexpr double kLinger = 0.3;
 constexpr double kPollSeconds = 2;
 constexpr double kRetrySeconds = 5;
-// Seconds after which a cluster or a store that is away is given up.
+// Seconds after which errands fail if the cluster or the store cannot be reached.
 constexpr double kGiveUpSeconds = 600;
 // Most Jobs for an order whose faults may pass.
 constexpr int kMostAttempts = 5;
@@ -45,7 +45,8 @@ bool is_quota(const ApiResponse& answer) {
   return answer.why().find("exceeded quota") != std::string::npos;
 }
 
-// Returns the round in a path: "2" for "$work/round-2/v0009/…"; empty: no folder is a round's.
+// Returns the round in a path: "2" for "$work/round-2/v0009/…"; empty: the path has no folder of a
+// round.
 std::string round_of(const std::string& path) {
   constexpr std::string_view kRound = "/round-";
   const size_t at = path.find(kRound);
@@ -54,7 +55,7 @@ std::string round_of(const std::string& path) {
   return rest.substr(0, rest.find('/'));
 }
 
-// A command that no node could run, and will not be tried again.
+// Returns the completion of a command that no node could run and that is not tried again.
 Completed fault_of(const Command& command, const std::string& why) {
   return {.id = command.id, .exit_status = kNodeFault, .output = why + "\n", .is_final = true};
 }
@@ -204,7 +205,7 @@ void Dispatcher::launch(double now) {
     const bool is_full = orders.size() >= batch;
     if (!is_full && now < tickets_.at(orders.back()).since + kLinger) continue;
     orders.resize(std::min(orders.size(), batch));
-    // Only one launch a turn, so that events are heard in between.
+    // There is only one launch in a turn, so that events are handled in between.
     return note(launch(pool, orders, now), now);
   }
 }
@@ -233,7 +234,7 @@ Status Dispatcher::launch(const std::string& pool, const std::vector<std::string
     }
   }
   if (ours.empty()) return {};
-  // Claiming took so long that others may soon take the claims for abandoned.
+  // Claiming took so long that other processes may soon treat the claims as abandoned.
   if (clock_.monotonic_seconds() > now + kStaleSeconds / 2) return {};
   return create_job(name, pool, ours, now);
 }
@@ -392,7 +393,7 @@ Status Dispatcher::settle(const std::string& name, bool has_ended, double now) {
   std::vector<std::string> names;
   for (const std::string& order : orders) {
     names.push_back(run_name(order));
-    // A failure in somebody else's Job says nothing about ours.
+    // A failure in somebody else's Job does not count for ours.
     names.push_back(run_name(order, is_ours ? name : ""));
   }
   TRY_ASSIGN(auto records, store_.records(names));
@@ -515,7 +516,7 @@ void Dispatcher::keep_log(const PodState& pod) {
 }
 
 void Dispatcher::count_use(const PodState& pod) {
-  // A pod without an end time is one that we end about now.
+  // If a pod has no end time, we end it about now.
   const std::string& end = pod.finished.empty() ? clock_.utc() : pod.finished;
   const double seconds = seconds_of(end) - seconds_of(pod.started);
   if (seconds_of(pod.started) == 0 || seconds < 0 || !counted_.insert(pod.uid).second) return;

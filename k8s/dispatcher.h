@@ -1,6 +1,6 @@
-// The dispatcher: from errands to Jobs and back. It prepares orders, claims them, makes Jobs of
-// orders that share a node pool, follows those Jobs, and fetches results. It does a little at each
-// turn(). Its caller reports what the watches see (runner.h). It belongs to one thread.
+// The dispatcher, which runs errands as Jobs. It prepares orders, claims them, makes Jobs of orders
+// that share a node pool, follows those Jobs, and fetches results. It does a part of this at each
+// turn(). Its caller passes on the reports of the watches (runner.h). Only one thread may use it.
 //
 //   waiting ──(claimed)──► in a Job of ours ──(record)──► settled
 //      │                     └──(fault that may pass)──► waiting
@@ -35,11 +35,11 @@ struct DispatcherSettings {
   std::vector<MachineBinding> machine;
   Labels labels;     // on all objects of ours: campaign, owner, session
   std::string logs;  // folder for the logs of pods that failed; empty: no logs
-  // Whether the process of that session, on this machine, has ended.
+  // Returns whether the process of a session, on this machine, has ended.
   std::function<bool(const std::string& session)> is_dead;
 };
 
-// The state of the work on the cluster, for one line.
+// The state of the work on the cluster, in texts for a single line.
 struct ClusterState {
   std::string summary;  // "tpu 2 running, 5 waiting"; empty: no work
   std::string trouble;  // "tpu: waits for a node: 0/1 nodes are available"; empty: none
@@ -57,7 +57,7 @@ class Dispatcher {
   void lose_job(const std::string& name);
   void lose_pod(const std::string& name);
 
-  // Does what is due now; returns what has completed.
+  // Does the work that is due now. Returns the commands that have completed.
   std::vector<Completed> turn();
   // Whether an errand is under way.
   [[nodiscard]] bool is_busy() const { return !tickets_.empty(); }
@@ -65,20 +65,21 @@ class Dispatcher {
   [[nodiscard]] const std::map<std::string, PoolUse>& use() const { return use_; }
   // The number of faults of nodes and pods so far.
   [[nodiscard]] int faults() const { return faults_; }
-  // Deletes our Jobs and ConfigMaps, and those of ended processes of this machine and state folder.
+  // Deletes our Jobs and ConfigMaps, and those of processes of this machine and state folder that
+  // have ended.
   Status clean_up();
 
  private:
-  // An errand under way. `tickets_` has it under its order's name.
+  // An errand under way. The name of its order is its key in `tickets_`.
   struct Ticket {
     Command command;
     Order order;
     std::string text;      // the encoded order
-    std::string job;       // the Job that has the order; empty: it waits
+    std::string job;       // the Job that has the order; empty: the order waits
     std::string finished;  // the last Job that had the order, and has ended
-    int attempts = 0;      // Jobs of ours that the order was in, in this process
+    int attempts = 0;      // number of Jobs of ours that had the order, in this process
     int earlier = 0;       // attempts of an earlier errand
-    double ready_at = 0;   // the order waits until then
+    double ready_at = 0;   // the time until which the order waits
     double since = 0;
   };
   struct Job {
@@ -88,13 +89,13 @@ class Dispatcher {
     double polled = 0;
     bool is_gone = false;
   };
-  // The last reports of the watches on a Job and its pods, whoever owns it.
+  // The last reports of the watches on a Job, also of another owner, and on its pods.
   struct Seen {
     bool is_there = false;
     JobState job;
     std::map<std::string, PodState> pods;
   };
-  // Makes orders of the commands that were added, and settles those that have a record.
+  // Makes orders of the commands that were added, and settles the orders that have a record.
   void prepare(double now);
   Result<std::string> prepare(const Command& command, double now);
   void launch(double now);
@@ -102,22 +103,22 @@ class Dispatcher {
   Status launch(const std::string& pool, const std::vector<std::string>& orders, double now);
   Status create_job(const std::string& name, const std::string& pool,
                     const std::vector<std::string>& orders, double now);
-  // Takes over a Job of that name that exists already; it is ours if its owner is. Where the Job
-  // has ended, its orders wait for another one.
+  // Takes over a Job of that name that exists already. The Job is ours if its owner label is ours.
+  // If the Job has ended, its orders wait for another Job.
   Status adopt(const std::string& name, const std::string& pool,
                const std::vector<std::string>& orders, double now);
   void assign(const std::string& name, const std::string& pool,
               const std::vector<std::string>& orders, bool is_ours);
   void follow(double now);
-  // Settles the orders of a Job that have a record, and retries the others where the Job has ended.
+  // Settles the orders of a Job that have a record, and retries the others if the Job has ended.
   Status settle(const std::string& name, bool has_ended, double now);
-  // Returns the run that a Job made of an order. Nullopt: there is no record of it, or not the one
-  // that the pods' last words name. A failed run counts only if the last words name it, because its
-  // record may be of another time.
+  // Returns the run that a Job made of an order. Nullopt: there is no record of the run, or the
+  // pods' last words name another record. A failed run counts only if the last words name its
+  // record. Otherwise the record may be left from an earlier attempt.
   std::optional<Run> run_of(const std::string& order, const std::optional<StoreEntry>& record,
                             const std::map<std::string, std::string>& words);
-  // Returns the records that the last words of a Job's pods name: a record's digest by the first
-  // digits of its order.
+  // Returns the records that the last words of a Job's pods name, as a map from the first digits of
+  // an order to the digest of its record.
   [[nodiscard]] std::map<std::string, std::string> last_words(const std::string& job) const;
   // Handles an order whose Job has ended without a record: the order waits for another Job, or
   // fails.
@@ -126,17 +127,17 @@ class Dispatcher {
   void put_back(const std::vector<std::string>& orders, double until);
   Status deliver(const std::string& order, const Run& run);
   void complete(const std::string& order, Completed completed);
-  // Fails an errand for a reason that is not its command's.
+  // Fails an errand for a reason outside of its command.
   void give_up(const std::string& order, const std::string& why);
-  // Drops a Job that has no orders left; a Job of ours is deleted later.
+  // Drops a Job that has no orders left. If the Job is ours, it is deleted later.
   void finish(const std::string& name);
   Status remove_finished();
   [[nodiscard]] const PodState* last_pod(const std::string& job) const;
   [[nodiscard]] std::string why_ended(const std::string& job) const;
   void keep_log(const PodState& pod);
   void count_use(const PodState& pod);
-  // Notes whether the cluster and the store work. After a failure all work waits and is tried
-  // again; if failures last, all errands fail.
+  // Notes whether the cluster and the store work. After a failure, all work waits and is tried
+  // again. If the failures last, all errands fail.
   void note(const Status& status, double now);
   [[nodiscard]] Labels labels_of(const std::vector<std::string>& orders) const;
   [[nodiscard]] std::string jobs_path(const std::string& name = "") const;
@@ -150,7 +151,7 @@ class Dispatcher {
   OrderClaims claims_;
   std::deque<Command> fresh_;
   std::map<std::string, Ticket> tickets_;
-  std::map<std::string, int> attempts_;  // Jobs of ours that an order was in, by its name
+  std::map<std::string, int> attempts_;  // number of Jobs of ours that had an order, by its name
   std::map<std::string, Job> jobs_;
   std::deque<std::string> finished_;  // Jobs of ours to delete
   std::map<std::string, Seen> seen_;

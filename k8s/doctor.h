@@ -19,7 +19,7 @@ struct Finding {
   State state = State::good;
   std::string subject;  // "reachable"
   std::string text;     // "Kubernetes v1.34.4 at https://…"
-  std::string hint;     // what to do where it is missing
+  std::string hint;     // what to do if it is missing
 };
 
 // A right that we need in our namespace, as the Role of k8s/rbac.yaml grants it.
@@ -30,8 +30,7 @@ struct Right {
 };
 const std::vector<Right>& needed_rights();
 
-// Asks the cluster one thing after another. If the cluster cannot be reached, that is the only
-// finding.
+// Runs one check after another. If the cluster cannot be reached, that is the only finding.
 std::vector<Finding> examine(Api& api, const Access& access);
 
 }  // namespace evolve::k8s

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Prepares a GKE cluster and its project for evolve: where the image and the results lie, who may read and write them,
-# and what the nodes need. Prints each command before it runs it; what is there already is left as it is.
+# Prepares a GKE cluster and its project for evolve: the places for the image and the results, the rights to read and
+# write them, and the settings that the nodes need. Prints each command before it runs. Leaves existing things as they
+# are.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -55,25 +56,25 @@ for name in project location cluster bucket; do [ -n "${!name}" ] || die "--$nam
 if [ -n "$tpu_pool" ] && [ -z "$tpu_zone" ]; then die "--tpu-zone is missing: --tpu-pool needs it"; fi
 if $is_spot && [ -n "$reservation" ]; then die "--spot and --reservation exclude each other"; fi
 
-# A zone is its region, a dash and a letter.
+# The name of a zone is its region, a dash and a letter.
 region=$(sed -E 's/-[a-z]$//' <<<"$location")
 prefix=${prefix%/}
 repository_address=$region-docker.pkg.dev/$project/$repository
 image=${image:-$repository_address/evolve:latest}
 
 step() { printf '\n# %s\n' "$*"; }
-# show COMMAND…: as a shell would take it.
+# show COMMAND…: prints the command in the form that a shell takes.
 show() {
   printf '+'
   printf ' %q' "$@"
   printf '\n'
 }
-# run COMMAND…
+# run COMMAND…: shows the command and, except in a dry run, runs it.
 run() {
   show "$@"
   $is_dry || "$@"
 }
-# unless_there QUESTION… -- COMMAND…: the command, where the question is answered with no.
+# unless_there QUESTION… -- COMMAND…: runs the second command only if the first one fails.
 unless_there() {
   local question=()
   while [ "$1" != -- ]; do
@@ -87,7 +88,7 @@ unless_there() {
     run "$@"
   fi
 }
-# apply: what standard input says.
+# apply: applies the objects on standard input.
 apply() {
   show kubectl apply -f -
   if $is_dry; then sed 's/^/    /'; else kubectl apply -f -; fi
@@ -161,7 +162,7 @@ sed "s|image: evolve\$|image: $image|" k8s/node-profiles.yaml | apply
 profiles=(kubectl create configmap evolve-profiles -n evolve-nodes --from-file=evolve.json=k8s/seccomp.json
   --from-file=evolve=k8s/apparmor.profile --dry-run=client -o yaml)
 show "${profiles[@]}"
-# Unlike create, it may be there.
+# Unlike create, apply works if the ConfigMap exists already.
 if $is_dry; then show kubectl apply -f -; else "${profiles[@]}" | apply; fi
 run kubectl rollout status -n evolve-nodes daemonset/evolve-profiles --timeout=10m
 

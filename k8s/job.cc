@@ -38,7 +38,8 @@ json scalar_of(const YamlNode& node) {
   return node.text;
 }
 
-// Replaces known variables. Others stay, such as a shell's in the template's own command.
+// Replaces known variables. Other variables stay, such as those of a shell in the template's own
+// command.
 std::string substituted(std::string text, const std::map<std::string, std::string>& variables) {
   for (const auto& [name, value] : variables) {
     const std::string mark = "${" + name + "}";
@@ -124,7 +125,7 @@ json failure_policy() {
         {{"action", "FailJob"}, {"onExitCodes", {{"operator", "In"}, {"values", {kBadOrders}}}}}}}};
 }
 
-// Makes the Job. Throws nlohmann's exceptions where something in the template has the wrong type.
+// Makes the Job. Throws nlohmann's exceptions if something in the template has the wrong type.
 Result<json> job_of(const YamlSource& source, const JobSettings& settings, const std::string& name,
                     const std::vector<std::string>& orders, const Labels& labels, int deadline) {
   json job = yaml_json<json>(source.root(), scalar_of);

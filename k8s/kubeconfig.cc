@@ -27,7 +27,7 @@ struct Named {
   std::string name;
   const YamlNode* value = nullptr;  // null: empty
   const YamlSource* source = nullptr;
-  std::string folder;  // the file's, for relative paths in it
+  std::string folder;  // the file's folder, for relative paths in the file
 };
 
 // All kubeconfig files, merged.
@@ -69,7 +69,7 @@ Status add_file(const std::string& path, const YamlSource& source, Files& out) {
   return {};
 }
 
-// Returns the text of an entry's `key`; empty: it has none.
+// Returns the text of an entry's `key`; empty: the entry has no such key.
 std::string text_of(const Named& in, const char* key) {
   const YamlNode* node = in.value == nullptr ? nullptr : in.value->find(key);
   return node == nullptr ? "" : node->text;

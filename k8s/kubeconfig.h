@@ -1,4 +1,4 @@
-// The access to a cluster: where the cluster is and who we are there, from kubeconfig files or from
+// The access to a cluster: the cluster's address and our credential, from kubeconfig files or from
 // a pod's own files. Pure: the caller reads the files.
 #pragma once
 
@@ -22,7 +22,7 @@ struct CredentialPlugin {
   std::string install_hint;                        // for a program that is missing
 };
 
-// The credential for the server. Empty: no such part.
+// The credential for the server. An empty member means that this part is missing.
 struct Credential {
   std::string token;
   std::string certificate;  // PEM
@@ -37,7 +37,7 @@ struct Access {
   std::string authorities;     // PEM; empty: the machine's
   bool is_unverified = false;  // the server's certificate is not checked
   Credential credential;
-  // A file with the token, which is renewed there every hour; empty: none.
+  // The file with the token; empty: none. The token in the file is renewed every hour.
   std::string token_file;
   std::optional<CredentialPlugin> plugin;
 };
@@ -46,9 +46,9 @@ struct Access {
 using ReadFile = std::function<Result<std::string>(const std::string& path)>;
 
 // Returns the access of `context`; empty: of the current context. The files at `paths` are merged
-// as kubectl merges those of $KUBECONFIG: of two entries with one name the first counts, and a
-// missing file is skipped. Bad input: a file that is no kubeconfig, with its place; no such
-// context; credentials of a kind that is not supported.
+// as kubectl merges the files of $KUBECONFIG: of two entries with the same name the first counts,
+// and a missing file is skipped. Bad input: a file is not a kubeconfig (with the place of the
+// fault), the context is missing, or credentials are of a kind that is not supported.
 Result<Access> read_kubeconfig(const std::vector<std::string>& paths, const std::string& context,
                                const ReadFile& read);
 
@@ -60,8 +60,8 @@ Result<Access> read_service_account(const std::string& host, const std::string& 
 
 // Returns the request that a plugin finds in KUBERNETES_EXEC_INFO.
 std::string plugin_request(const CredentialPlugin& plugin);
-// Reads a plugin's output. Bad input: it is no ExecCredential, has another version, or has no
-// credential.
+// Reads a plugin's output. Bad input: the output is not an ExecCredential, has another version, or
+// has no credential.
 Result<Credential> parse_plugin_answer(const CredentialPlugin& plugin, std::string_view text);
 
 }  // namespace evolve::k8s

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// Reads a label. Labels have slashes in their names, so their names are no places for at_place().
+// Reads a label. at_place() cannot do this, because the names of labels have slashes.
 std::string label_of(const json& object, const char* name) {
   const json& labels = at_place(object, "/metadata/labels");
   return text_at(labels, name);

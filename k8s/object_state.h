@@ -1,4 +1,4 @@
-// Sights of Jobs and their pods: the few facts that count in the API's objects. Pure.
+// The states of Jobs and their pods: the few facts in the API's objects that matter here. Pure.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -42,11 +42,12 @@ PodState pod_state(const nlohmann::json& pod);
 // Returns why a pod does not run, or ended badly, in words for one line; empty: no trouble.
 std::string trouble_of(const PodState& pod);
 
-// Whether a pod's failure may pass, as a disruption or a fault of the node may. A container that
-// needs more memory than its limit, or that rejected its orders, would fail again.
+// Returns whether another try may succeed after a pod's failure, as after a disruption or a fault
+// of the node. A container that needs more memory than its limit, or that rejected its orders,
+// would fail again.
 bool may_pass(const PodState& pod);
 
-// The agent's exit code where its orders are of no use (k8s/agent/agent.h).
+// The agent's exit code if its orders cannot be used (k8s/agent/agent.h).
 inline constexpr int kBadOrders = 2;
 // The beginning of the line in the agent's last words that says why it failed.
 inline constexpr std::string_view kAgentError = "error: ";
@@ -60,7 +61,7 @@ inline constexpr const char* kSession = "evolve/session";  // digest of the proc
 inline constexpr const char* kCampaign = "evolve/campaign";
 inline constexpr const char* kRound = "evolve/round";
 inline constexpr const char* kStep = "evolve/step";
-inline constexpr const char* kKey = "evolve/key";  // the action's, on a Job with one order
+inline constexpr const char* kKey = "evolve/key";  // the action's key, on a Job with one order
 inline constexpr const char* kJobName = "batch.kubernetes.io/job-name";
 }  // namespace label
 

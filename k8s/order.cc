@@ -37,7 +37,7 @@ bool is_inside(const std::string& path) {
          !canonical.starts_with('/') && !canonical.starts_with("../");
 }
 
-// Reads a list of files. Throws nlohmann's exceptions where `list` is no such list.
+// Reads a list of files. Throws nlohmann's exceptions if `list` is not such a list.
 NamedFiles files_from(const json& list) {
   NamedFiles out;
   for (const json& one : list) {

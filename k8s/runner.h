@@ -29,8 +29,8 @@ class PodRunner : public Runner {
   Status start(const Command& command) override;
   Result<RunnerEvent> wait(double tick_seconds) override;
   double load() override { return local_.load(); }
-  // Ends what runs here, and deletes our objects on the cluster (Dispatcher::clean_up). Objects of
-  // other running processes stay.
+  // Ends the commands that run here, and deletes our objects on the cluster (Dispatcher::clean_up).
+  // Objects of other running processes stay.
   void stop() override;
 
   [[nodiscard]] ClusterState state();
@@ -51,7 +51,7 @@ class PodRunner : public Runner {
   std::deque<std::function<void(Dispatcher&)>> told_;
   std::deque<Completed> completed_;
   ClusterState state_;
-  std::string blind_;  // why the watches hear nothing; empty: they do
+  std::string blind_;  // why the watches get no reports; empty: they do
   std::vector<std::thread> threads_;
 };
 

@@ -77,11 +77,11 @@ bool Watch::follow() {
       [this](std::string_view line) { return take(line); });
   if (ended && ended->status == kGone) version_.clear();
   if (ended && ended->is_success()) {
-    // There was nothing new for long, or the server hangs up at once.
+    // There was nothing new for a long time, or the server closes each stream at once.
     if (!has_heard_) pause_(kFirstPause);
     return true;
   }
-  // A stream that broke after it had reported something goes on at once.
+  // A stream that broke after it had reported something is continued at once.
   if (has_heard_ || version_.empty() || is_stopped_) return true;
   sink_.trouble(ended ? ended->why() : ended.error().message);
   return false;
@@ -93,7 +93,7 @@ bool Watch::take(std::string_view line) {
   const json& object = at_place(event, "/object");
   if (!object.is_object()) return !is_stopped_;
   if (type == "ERROR") {
-    // The server has forgotten our place, or says why it cannot go on; a new list will show which.
+    // The server no longer knows our place, or reports another fault. A new list will show which.
     version_.clear();
     return false;
   }

@@ -1,6 +1,7 @@
 // A watch on a collection of objects: first a list of the objects, then their changes, for as long
-// as wanted. A stream that breaks goes on where it was. Where the server has forgotten that place
-// (410), the collection is listed again, and objects missing from the list are gone.
+// as wanted. After a stream breaks, the next stream continues at the same place. If the server no
+// longer knows that place (410), the collection is listed again, and objects that are missing from
+// the list count as gone.
 #pragma once
 
 #include <atomic>
@@ -17,7 +18,7 @@ namespace evolve::k8s {
 struct WatchSink {
   std::function<void(const nlohmann::json& object)> seen;  // the object as it is now
   std::function<void(const std::string& name)> gone;
-  // Why the watch hears nothing for now; empty: it goes on.
+  // Reports why the watch gets nothing for now; empty: it continues.
   std::function<void(const std::string& why)> trouble;
 };
 
@@ -32,7 +33,7 @@ class Watch {
   void stop() { is_stopped_ = true; }
 
  private:
-  // Does one list, or one stream. False: it failed, and nothing came of it.
+  // Make one list, or follow one stream. False: it failed without any result.
   bool list();
   bool follow();
   bool take(std::string_view line);

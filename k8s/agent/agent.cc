@@ -191,7 +191,7 @@ class Agent {
   }
 
   // Returns the variables that commands get on every machine, and those about the node's devices. A
-  // template's other variables are left out, because they are in no key.
+  // template's other variables are left out, because no key includes them.
   [[nodiscard]] std::map<std::string, std::string> environment() const {
     auto out = command_environment();
     for (auto& [name, value] : process_environment()) {
@@ -218,7 +218,8 @@ class Agent {
       TRY(keep_outputs(number, run));
     }
     const StoreEntry record = k8s::encode_run(run);
-    // A failed run is recorded only for our Job, so whoever asks for the order next tries it again.
+    // A failed run is recorded only for our Job, so the next process that asks for the order tries
+    // it again.
     const std::string place = k8s::run_name(
         name, run.exit_status == 0 && !run.timed_out ? "" : std::string_view(settings_.job));
     TRY(store_.put_entry(place, record));
@@ -245,7 +246,7 @@ class Agent {
     if (!order.depfile.empty()) {
       const std::string path = path_in(number, order.depfile);
       auto text = world::read_file(path);
-      if (!text) return {};  // whoever collects the run reports it
+      if (!text) return {};  // the process that collects the run reports it
       auto depfile = parse_depfile(*text);
       if (!depfile) return std::move(depfile).error().within(path);
       for (std::string& input : depfile->inputs) input = symbolic_input(number, input);
@@ -257,7 +258,7 @@ class Agent {
   }
 
   // Returns an input of a depfile as a symbolic path. The depfile names it relative to the order's
-  // folder, or by a whole path below that.
+  // folder, or by an absolute path below it.
   [[nodiscard]] std::string symbolic_input(size_t number, const std::string& path) const {
     const std::string root = root_of(number) + "/";
     return symbolic_path(path.starts_with(root) ? path.substr(root.size()) : path, machine_);
@@ -288,7 +289,7 @@ class Agent {
 Status run(const AgentSettings& settings) {
   world::watch_interrupts();
   TRY_ASSIGN(auto guard, world::GuardProcess::start());
-  // Compilers also write to /tmp, and their complaints would be taken for a verdict.
+  // Compilers also write to /tmp, and their errors would be taken for a verdict.
   if (::access("/tmp", W_OK) != 0) {
     return bad_input("/tmp: cannot be written in this container", "",
                      "add a volume for /tmp, as in k8s/cpu-job.yaml");

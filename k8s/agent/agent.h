@@ -19,8 +19,8 @@ struct AgentSettings {
 };
 
 // Runs our orders, except those that have a record. Succeeds if every order of ours has a record in
-// the end, whatever its command's exit code. Bad input: orders that nobody could run here, so
-// another try is of no use.
+// the end, whatever its command's exit code. Bad input: orders that cannot run here, so another try
+// would not help.
 Status run_agent(const AgentSettings& settings);
 
 }  // namespace evolve::k8s

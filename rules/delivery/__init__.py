@@ -1,1 +1,1 @@
-"""What is handed out, or taken in: the file of the best variant, and a person's own kernel."""
+"""Files that leave or enter evolve: the file of the best variant, and a person's own kernel."""

@@ -1,8 +1,9 @@
 """A variant as its author would have written it: the seed's own text wherever the variant has the same statements.
 
-evolve runs this file; it is no step. Variants are made from the seed's canonical form, without comments, docstrings and
-layout (normalise.py). A user who takes a variant wants those of the seed. What differs is taken from the variant,
-statement by statement. The result must have the variant's canonical form; otherwise the variant's text is returned.
+evolve runs this file; it is not a step. Variants are made from the seed's canonical form, without comments, docstrings
+and layout (normalise.py). A user who takes a variant wants the seed's comments, docstrings and layout. Only the
+statements that differ are taken from the variant. The result must have the variant's canonical form; otherwise the
+variant's text is returned.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from source.normalise import END, START, canonical
 
-# Statements that have statements of their own below a first line.
+# Statements that contain other statements below their first line.
 _Block = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.For | ast.While | ast.If | ast.With
 
 
@@ -38,12 +39,12 @@ class _Source:
         self.body = _statements(ast.parse(text).body)
 
     def lines_of(self, node: ast.stmt) -> tuple[int, int]:
-        """Returns a statement's first line and the line behind its last, counted from 0."""
+        """Returns a statement's first line and the line after its last line, counted from 0."""
         first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
         return first - 1, node.end_lineno or node.lineno
 
     def text_of(self, node: ast.stmt, indent: int) -> list[str]:
-        """Returns a statement's lines with that indentation; a comment behind the statement stays there."""
+        """Returns a statement's lines with that indentation; a comment after the statement stays there."""
         start, end = self.lines_of(node)
         shift = indent - node.col_offset
         lines = [line if line.endswith("\n") else line + "\n" for line in self.lines[start:end]]
@@ -64,7 +65,7 @@ def _same(node: ast.AST) -> str:
 
 
 def _first_line(node: ast.stmt) -> str | None:
-    """Returns a block's text before its statements; None: no block, or one with an `else`."""
+    """Returns a block's text before its statements; None: the node is not a block, or has an `else`."""
     if not isinstance(node, _Block) or getattr(node, "orelse", []):
         return None
     bare = type(node)(**{**dict(ast.iter_fields(node)), "body": [ast.Pass()]})
@@ -98,10 +99,10 @@ def _edits(author: _Source, variant: _Source, old: list[ast.stmt], new: list[ast
 
 
 def _place_for(author: _Source, variant: _Source, old: list[ast.stmt], at: int, new: list[ast.stmt], first: int) -> int:
-    """Returns the author's line before which statements are inserted that come before `old[at]`.
+    """Returns the author's line before which new statements are inserted in front of `old[at]`.
 
-    It is behind as many marks of the EVOLVE block as in the variant, or else behind the statement before. Raises
-    ValueError where there is no such line.
+    The line is after as many marks of the EVOLVE block as in the variant, or else after the statement before. Raises
+    ValueError if there is no such line.
     """
     if not old:
         raise ValueError("nothing but a docstring")
@@ -135,14 +136,17 @@ def _edit_of_one(author: _Source, variant: _Source, was: ast.stmt, now: ast.stmt
 
 
 def _are_one(text: str, variant: str) -> bool:
-    """Whether two texts are the same kernel; where the variant marks an EVOLVE block, with the same in it."""
+    """Whether two texts are the same kernel.
+
+    If the variant marks an EVOLVE block, the content of the block must be the same, too.
+    """
     is_marked = any(line.startswith(START) for line in variant.splitlines())
     markers = (START, END) if is_marked else None
     return canonical(text, "", markers) == canonical(variant, "", markers)
 
 
 def authored(seed: str, variant: str) -> str:
-    """Returns the variant in the seed's own words; the variant's text if that would be another program."""
+    """Returns the variant with the seed's own text; or the variant's text, if that would be another program."""
     try:
         author, made = _Source(seed), _Source(variant)
         lines = list(author.lines)

@@ -1,9 +1,9 @@
 """The check of a file that is given out: its programs must be those that were recorded for it.
 
-evolve runs this file; it is no step. The checked file stands as its author wrote it. It is traced once more, in an
-interpreter with another hash seed and in other surroundings. It is also called as it stands, with arrays, on the
-smallest case that was checked: what it gives without being traced is compared with the reference, too. Differences go
-to stdout as JSON, by case: {"square": "why"}.
+evolve runs this file; it is not a step. The checked file is as its author wrote it. It is traced once more, in an
+interpreter with another hash seed and in other surroundings. It is also called without a trace, with arrays, on the
+smallest case that was checked. The outputs of this call are compared with the reference, too. Differences go to stdout
+as JSON, by case: {"square": "why"}.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ def difference(source: bytes, entry: str, signature: Signature, recorded: dict[s
     return f"its program for the {' and the '.join(other)} differs from the one that was judged" if other else ""
 
 
-# Secret, and compared as a whole.
+# The inputs of the call are from this set, which is secret and is compared as a whole.
 _SET = judge_inputs.HIDDEN
 
 
 def wrong_when_called(source: bytes, entry: str, case: Path, limits: Limits, target: Target = DEFAULT_TARGET) -> str:
-    """Returns how a file's outputs for arrays differ from the reference; empty: they do not, or it gave no outputs.
+    """Returns how a file's outputs for arrays differ from the reference; empty: they do not, or there are none.
 
     Not all kernels can be interpreted outside of the judge. A file that raises an error misleads nobody.
     """
@@ -110,7 +110,7 @@ def _smallest_checked(work: Path, variant: str) -> Path | None:
 
 
 def differences(work: Path, variant: str, source: bytes, limits: Limits) -> dict[str, str]:
-    """Returns what differs, by case, for a variant below a campaign's folder."""
+    """Returns the differences by case, for a variant below a campaign's folder."""
     entry = verdict.read_json(str(work / "spec.json"))["entry"]
     told = {}
     for path in sorted(work.glob(f"{variant}/*/lower.json")):
@@ -126,7 +126,7 @@ def differences(work: Path, variant: str, source: bytes, limits: Limits) -> dict
 
 
 def main(argv: list[str]) -> int:
-    """Prints what differs; the exit code is non-zero for a fault only."""
+    """Prints the differences; the exit code is non-zero for a fault only."""
     parser = argparse.ArgumentParser(prog="delivered")
     parser.add_argument("--work", type=Path, required=True, help="the campaign's folder")
     parser.add_argument("--variant", required=True, help="the variant's folder in the campaign's folder")

@@ -1,6 +1,7 @@
 """The blocks that a first kernel cuts a task into.
 
-It cuts along dimensions for which each part of the outputs needs only its own part of the inputs, and that is tried.
+A kernel cuts along the dimensions for which each part of the outputs needs only its own part of the inputs. A trial on
+the CPU finds these dimensions.
 """
 
 from __future__ import annotations
@@ -17,21 +18,24 @@ import numpy as np
 
 from init.dimensions import Axis, Shape, Task, Tensor, shapes_given, size_of, structs
 
-# The bytes of VMEM that blocks take in the seed, and at most: the rest is for what the function makes.
+# The bytes of VMEM that blocks take in the seed, and the most that they may take. The rest is for the arrays that the
+# function makes.
 SEED_BYTES = 12 * 2**20
 MOST_BYTES = 32 * 2**20
-# Blocks are double-buffered, as Pallas does. If the seed's blocks do not fit so, those of its inputs are not.
+# Blocks are double-buffered, as in Pallas. If the seed's blocks do not fit in this way, its inputs are not
+# double-buffered.
 BUFFERS = 2
 # The bytes that a kernel gets of a TPU v7x' 64 MiB of VMEM (kernel.py's template).
 VMEM_BYTES = 56 * 2**20
-# Sizes that a dimension is tried at on the CPU: one in the last two axes of an array, and other ones.
+# Sizes at which a dimension is tried on the CPU: for a dimension in the last two axes of an array, and for other
+# dimensions.
 _SMALL, _FEW = 512, 4
 _RAGGED, _FEW_RAGGED = 392, 3
-# Sizes are halved until no array has more elements than this; smaller sizes than the second are not halved.
+# Sizes are halved until no array has more elements than the first number. Sizes below the second number are not halved.
 _MOST_ELEMENTS, _LEAST_HALVED = 1 << 18, 128
 _BLOCKS = {"lanes": (128, 256, 512, 1024, 2048), "rows": (8, 16, 32, 64, 128, 256, 512, 1024), "outer": (1, 2, 4, 8)}
 _SEED = {"lanes": 256, "rows": 256, "outer": 1}
-# Values that differ by no more than this share of the outputs' root mean square are the same but for rounding.
+# Values that differ by no more than this share of the outputs' root mean square differ only by rounding.
 _ALIKE = 2e-2
 # Factors of the inputs, tried one after another, until a function's values are finite.
 _SCALES = (1.0, 1 / 16)
@@ -67,7 +71,7 @@ class Cut:
 
 
 def place_of(task: Task, dimension: str) -> str:
-    """Returns where a dimension stands innermost, of all arrays: "lanes", "rows", or "outer"."""
+    """Returns a dimension's innermost place in any of the arrays: "lanes", "rows", or "outer"."""
     last = [len(one.axes) - 1 - at for one in task.tensors for at, axis in enumerate(one.axes) if axis == dimension]
     return {0: "lanes", 1: "rows"}.get(min(last, default=2), "outer")
 
@@ -86,7 +90,7 @@ def small_sizes(function: Callable[..., Any], task: Task, ragged: bool) -> dict[
 
 
 def halved_sizes(task: Task) -> dict[str, int]:
-    """Returns sizes for a CPU: the largest size is halved, again and again. What divided a size mostly still does."""
+    """Returns sizes for a CPU: the largest size is halved again and again. Most divisors of sizes stay divisors."""
     sizes = dict(task.sizes)
     while True:
         arrays = [math.prod(shape_of(one.axes, sizes)) for one in task.tensors]
@@ -108,7 +112,7 @@ def drawn(task: Task, sizes: dict[str, int]) -> list[Array]:
 
 
 def tried(function: Callable[..., Any], inputs: list[Array]) -> tuple[list[Array], list[Array]]:
-    """Returns inputs, made smaller if the function of them is not finite; and its outputs, at float64."""
+    """Returns the inputs, made smaller if the function's outputs are not finite, and the outputs as float64."""
     for scale in _SCALES:
         scaled = [(x * scale).astype(x.dtype) if jax.numpy.issubdtype(x.dtype, np.floating) else x for x in inputs]
         outputs = [np.asarray(leaf, np.float64) for leaf in jax.tree.leaves(jax.jit(function)(*scaled))]
@@ -118,7 +122,7 @@ def tried(function: Callable[..., Any], inputs: list[Array]) -> tuple[list[Array
 
 
 def are_alike(got: Any, wanted: Any) -> bool:
-    """Whether outputs are the same but for rounding, which is a share of their own size."""
+    """Whether outputs differ only by rounding, which may be a share of their own size."""
     for one, other in zip(jax.tree.leaves(got), jax.tree.leaves(wanted), strict=True):
         a, b = np.asarray(one, np.float64), np.asarray(other, np.float64)
         unit = float(np.sqrt(np.mean(b * b, where=np.isfinite(b)))) if np.isfinite(b).any() else 0.0
@@ -136,7 +140,7 @@ def is_cut_along(function: Callable[..., Any], task: Task, dimension: str, sizes
     is_plain = all(dimension not in str(axis).split() or axis == dimension for one in task.outputs for axis in one.axes)
     if half == 0 or not is_once or not is_plain:
         return False
-    # The halves must not be alike: a mean or a norm of one of two such halves is almost that of the whole.
+    # The halves must differ, because a mean or a norm of one of two similar halves is almost that of the whole.
     uneven = [_uneven(x, at, half) for x, at in zip(drawn(task, sizes), axes, strict=True)]
     inputs, whole = tried(function, uneven)
     parts = []
@@ -159,7 +163,7 @@ def _uneven(x: Array, axes: list[int], half: int) -> Array:
 
 
 def bytes_of(task: Task, sizes: dict[str, int], extents: dict[str, int], buffers: int = BUFFERS) -> int:
-    """Returns the bytes of the blocks of all arrays: dimensions in `extents` count so much, others are whole."""
+    """Returns the bytes of the blocks of all arrays. Dimensions in `extents` have that extent, and others are whole."""
 
     def of(one: Tensor) -> int:
         item = int(jax.numpy.dtype(one.dtype).itemsize)
@@ -169,12 +173,12 @@ def bytes_of(task: Task, sizes: dict[str, int], extents: dict[str, int], buffers
 
 
 def uncut(task: Task, cut: Cut) -> list[str]:
-    """Returns the dimensions that a block has whole."""
+    """Returns the dimensions that are not cut into blocks."""
     return [name for name in task.sizes if name not in cut.seeds]
 
 
 def excess_of(task: Task, cut: Cut) -> str:
-    """Returns what to say if not even the seed's blocks fit VMEM at the sizes given; empty: they do."""
+    """Returns a message if not even the seed's blocks fit into VMEM at the given sizes; empty: they fit."""
     least = bytes_of(task, task.sizes, cut.seeds, cut.buffers)
     if least <= VMEM_BYTES:
         return ""
@@ -184,7 +188,7 @@ def excess_of(task: Task, cut: Cut) -> str:
 
 
 def made_bytes(function: Callable[..., Any], task: Task, sizes: dict[str, int]) -> int:
-    """Returns the bytes of the two largest arrays that the function makes on its way: about what Mosaic keeps."""
+    """Returns the bytes of the two largest intermediate arrays of the function, which is about what Mosaic keeps."""
     made = jax.make_jaxpr(function)(*structs(task.inputs, sizes))
     return sum(sorted(_sizes_made(made.jaxpr))[-2:])
 

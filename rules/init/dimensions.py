@@ -1,7 +1,7 @@
-"""The dimensions of a function: which axes of its inputs go together, and what its outputs' axes are made of.
+"""The dimensions of a function: which axes of its inputs go together, and how its outputs' axes follow from them.
 
-They are found by asking JAX for the shapes that other sizes would give (`jax.eval_shape`): nothing is computed, and
-nothing is read from the function's text.
+JAX is asked for the shapes that other sizes would give (`jax.eval_shape`). Nothing is computed, and nothing is read
+from the function's text.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ Shape = tuple[int, ...]
 Axis = str | int
 # The multiples of a size that are tried in its place.
 _OTHERS = (2, 3)
-# Sets of at most so many equal axes besides the first are tried one by one; if there are more sets, all axes at once.
+# The maximum number of equal axes in a set besides the first axis, and of sets that are tried one by one. If there are
+# more sets, all axes are tried at once.
 _MOST_TIED = 4
 _MOST_TRIED = 64
 
 
 class Unclear(Exception):
-    """The function's shapes have no form that a spec could say; the message says which."""
+    """A spec cannot express the function's shapes; the message says which shapes."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Task:
-    """The function's inputs and outputs over its dimensions, with the sizes that it was shown with."""
+    """The function's inputs and outputs over its dimensions, with the sizes of the example."""
 
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
@@ -75,9 +76,9 @@ def shapes_given(function: Callable[..., Any], arguments: Sequence[Any]) -> list
 
 
 def named(function: Callable[..., Any], inputs: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], dict[str, int]]:
-    """Names the sizes of the inputs, if the function takes others; D0, D1, … in their order.
+    """Names each size of the inputs for which the function takes other sizes, too: D0, D1, … in order.
 
-    Equal sizes are one dimension if the function needs them equal; other sizes keep their number.
+    Equal sizes are one dimension if the function needs them to be equal. Sizes that cannot change stay numbers.
     """
     sizes = [[size_of(axis, {}) for axis in one.axes] for one in inputs]
     names: dict[tuple[int, int], str] = {}
@@ -96,7 +97,7 @@ def named(function: Callable[..., Any], inputs: Sequence[Tensor]) -> tuple[tuple
 
     for first in places:
         size = sizes[first[0]][first[1]]
-        # A size of 1 may be broadcast, and says nothing.
+        # A size of 1 may be broadcast, so it shows nothing.
         if first in names or size == 1:
             continue
         others = [p for p in places if p != first and p not in names and sizes[p[0]][p[1]] == size]
@@ -124,7 +125,7 @@ def _tied(first: _Place, others: list[_Place], takes: Callable[[frozenset[_Place
 
 
 def _least(first: _Place, others: list[_Place], takes: Callable[[frozenset[_Place]], bool]) -> frozenset[_Place]:
-    """Returns the axes that may change together, with as many left out as possible: halves first."""
+    """Returns the axes that may change together, leaving out as many as possible. Tries to leave out halves first."""
     kept = list(others)
     share = len(kept)
     while share:
@@ -149,7 +150,7 @@ def _with(first: _Place, others: list[_Place]) -> Iterator[frozenset[_Place]]:
 def only_free(
     function: Callable[..., Any], inputs: Sequence[Tensor], sizes: dict[str, int]
 ) -> tuple[tuple[Tensor, ...], dict[str, int], list[str]]:
-    """Names only dimensions that can change by themselves. Returns the inputs, the sizes, and the other names.
+    """Names only dimensions that can change by themselves. Returns the inputs, the sizes, and the names of others.
 
     A size that depends on another one, as half a head's width does, becomes a number, and so does that other size.
     """
@@ -188,7 +189,7 @@ def outputs_of(function: Callable[..., Any], inputs: Sequence[Tensor], sizes: di
 def formula_of(function: Callable[[dict[str, int]], float], sizes: dict[str, int]) -> str:
     """Returns a number that depends on sizes as a formula: "256", "2 * M * N * K", or "M + N".
 
-    Raises Unclear if it is neither a product nor a sum.
+    Raises Unclear if the number is neither a product nor a sum.
     """
     base = function(sizes)
     doubled = {name: function(sizes | {name: 2 * size}) for name, size in sizes.items()}

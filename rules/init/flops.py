@@ -32,7 +32,7 @@ def flops_formula(function: Callable[..., Any], task: Task) -> str:
 
 
 def flops_of(function: Callable[..., Any], task: Task, sizes: dict[str, int]) -> int:
-    """Returns what the formula gives for these sizes."""
+    """Returns the value of the formula of `flops_formula` for these sizes."""
     counts = _products(function, task, sizes)
     return sum(counts) or max(math.prod(shape_of(one.axes, sizes)) for one in task.tensors)
 
@@ -43,7 +43,7 @@ def bytes_formula(task: Task) -> str:
 
 
 def summed(terms: Iterable[str]) -> str:
-    """Returns a sum in which no term is there twice: "4 * M" for "2 * M" and "2 * M"."""
+    """Returns a sum in which no term occurs twice: "4 * M" for "2 * M" and "2 * M"."""
     counts: dict[str, int] = {}
     for term in terms:
         first, _, rest = term.partition(" * ")

@@ -21,20 +21,20 @@ from init.project import Place
 from init.source import Case, Given
 
 _TEMPLATES = Path(__file__).with_name("templates")
-# The function's name in kernel.py, where its own name is the entry's.
+# The name of the user's function in kernel.py, because the entry has its own name there.
 _ON_BLOCK = "on_block"
 
 
 @dataclass(frozen=True)
 class Source:
-    """The user's file: its imports, and all else but its docstring and what runs it as a program."""
+    """The user's file: its imports, and the rest except for its docstring and the part that runs it as a program."""
 
     path: str
     imports: str
     body: str
     entry: str
     summary: str  # the first line of the function's docstring, or its name
-    in_kernel: str = ""  # the body in kernel.py, if it is another one there
+    in_kernel: str = ""  # the body in kernel.py, if that body differs
 
 
 def read_source(text: str, path: str, entry: str, givers: Sequence[str]) -> Source:
@@ -52,13 +52,13 @@ def read_source(text: str, path: str, entry: str, givers: Sequence[str]) -> Sour
             body.append(piece)
         if isinstance(node, ast.FunctionDef) and node.name == entry:
             summary = (ast.get_docstring(node) or entry).splitlines()[0].rstrip(".")
-    # It would have to stand in the first lines of a file; a kernel runs without it.
+    # A `__future__` import must be in the first lines of a file, and a kernel runs without it.
     imports = [line for line in imports if not line.startswith("from __future__")]
     return Source(path, "\n".join(imports), "\n\n\n".join(body), entry, summary)
 
 
 def renamed(source: Source, name: str) -> str:
-    """Returns the kernel's body with another name of the function, wherever it is named."""
+    """Returns the kernel's body with the function renamed everywhere."""
     body = source.in_kernel or source.body
     lines = body.splitlines()
     places = []
@@ -76,7 +76,7 @@ def renamed(source: Source, name: str) -> str:
 def files_of(
     place: Place, source: Source, function: Callable[..., Any], task: Task, cut: Cut, given: Given
 ) -> dict[str, str]:
-    """Returns the texts of the kernel's folder, by name, and of its pipeline, by the name ""; `cut`: the seed's."""
+    """Returns the texts of the kernel's files by name; the pipeline has the name "". `cut`: the seed's cut."""
     name, spec = place.name, place.from_pipeline("spec.yaml")
     flops, moved = flops_formula(function, task), bytes_formula(task)
     words = {
@@ -110,7 +110,7 @@ def files_of(
         ),
         "": filled("pipeline.yaml", words),
     }
-    # The API needs BlockSizes, which a kernel of somebody else's may not have.
+    # The API needs BlockSizes, which an imported kernel may not have.
     return files if given.seed else files | {"api.py": filled("api.py", words | _api_words(task))}
 
 
@@ -169,7 +169,7 @@ def _contract(terms: dict[str, float | list[str]]) -> str:
 
 
 def _cases(function: Callable[..., Any], task: Task, given: Given) -> str:
-    """Returns the timed cases, and small ones for a CPU; a kernel of somebody else's may take no ragged sizes."""
+    """Returns the timed cases, and small ones for a CPU; an imported kernel may not take ragged sizes."""
     timed = given.cases or (Case("given", task.sizes),)
     small = [("small", blocks.halved_sizes(task))]
     if not given.seed:
@@ -197,9 +197,9 @@ def _tensors(found: Sequence[Tensor]) -> str:
 
 
 def _vmem_formula(task: Task, cut: Cut) -> str:
-    """Returns a bound of the parameters; other dimensions have the sizes that were given."""
+    """Returns a bound for the parameters; other dimensions have the given sizes."""
     parameters: dict[Axis, str] = {one.dimension: one.parameter for one in cut.blocks}
-    # If rows are too long for that, only the seed's blocks are within the bound.
+    # If rows are too long for MOST_BYTES, only the seed's blocks are within the bound.
     most = max(blocks.MOST_BYTES, blocks.bytes_of(task, task.sizes, cut.seeds, cut.buffers))
     terms = []
     for one in task.tensors:
@@ -212,7 +212,7 @@ def _vmem_formula(task: Task, cut: Cut) -> str:
 
 
 def _python(formula: Axis) -> str:
-    """Returns a formula over dimensions as kernel.py has it."""
+    """Returns a formula over dimensions as kernel.py writes it."""
     return re.sub(r"[A-Za-z]\w*", lambda name: f"size_{name[0].lower()}", str(formula))
 
 

@@ -1,9 +1,9 @@
 """Glaucis' tasks: a config, its template and its reference become a kernel whose inputs come from outside.
 
-There both files draw their own inputs, from fixed seeds, and return one sum. A kernel that knows the seeds knows the
-answer, and gradients that nobody returns are not compared. Here each draw of `jax.random` becomes an input, in the
+In Glaucis, both files draw their own inputs, from fixed seeds, and return one sum. A kernel that knows the seeds knows
+the answer, and gradients that nobody returns are not compared. Here each draw of `jax.random` becomes an input, in the
 order of the draws, and each gradient that `jax.value_and_grad` takes becomes an output. The code stays as it is; an
-adapter behind it calls it in this way (templates/drawn.py.template).
+adapter after the code calls it in this way (templates/drawn.py.template).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from init.watched import DRAWERS, Draw, Seen, watched
 _TEMPLATE_NAMES = ("optimized_compute", "kernel_fn")
 _REFERENCE_NAMES = (*_TEMPLATE_NAMES, "simple_compute", "reference_fn")
 _START, _END = "# EVOLVE-BLOCK-START", "# EVOLVE-BLOCK-END"
-# The largest `atol` of arrays; that of a config was for a sum of millions of elements.
+# The largest `atol` for arrays, because a config's `atol` is for a sum of millions of elements.
 _MOST_ATOL = 1e-2
-# Keys of their configs that are said elsewhere here.
+# Keys of Glaucis' configs whose settings have another place here.
 _ELSEWHERE = {
     "evolution": "see select in pipelines/README.md",
     "llm": "see mutate.llm in pipelines/README.md",
@@ -57,7 +57,7 @@ class Files:
         raise Wrong(f"{path}: no function {' or '.join(names[:2])}")
 
     def seen(self, arguments: dict[str, Any]) -> Seen:
-        """Returns what the function does with these arguments."""
+        """Returns the draws, gradients and outputs of the function for these arguments."""
         return watched(self.function, arguments, self.text)
 
 
@@ -89,7 +89,7 @@ def task_of(path: Path, config: dict[str, Any], template: Path, reference: Path)
     extents = {axis for one in inputs for axis in one.axes if isinstance(axis, str)}
     sizes = {name: size for name, size in shapes[0].items() if name in extents}
     constants = {name: value for name, value in shapes[0].items() if name not in extents}
-    # Their files may have a function of the kernel's name.
+    # Glaucis' files may have a function of the kernel's name.
     name = str(config["kernel"].get("name", path.stem))
     entry = f"{name}_task" if any(hasattr(one.module, name) for one in files) else name
     texts = [one.text.rstrip() + "\n" + _adapter(path, entry, inputs, one.function, constants) for one in files]
@@ -172,7 +172,7 @@ def _adapter(
 def _cases(
     shapes: list[dict[str, Any]], sizes: dict[str, int], constants: dict[str, Any], notices: list[str]
 ) -> tuple[Case, ...]:
-    """Returns the cases of the shapes that differ only in extents: all else is part of the task."""
+    """Returns the cases of the shapes that differ only in extents, because everything else is part of the task."""
     fitting = [shape for shape in shapes if {name: shape.get(name) for name in constants} == constants]
     if len(fitting) < len(shapes):
         notices.append(f"shapes with another {', '.join(constants)} than the first are left out: they are another task")
@@ -197,7 +197,7 @@ def _output_names(seen: Seen) -> list[str]:
 
 
 def _search(config: dict[str, Any]) -> Given:
-    """Returns the rounds and variants, and the sweeper's parameters and constraints in the words of our formulas."""
+    """Returns the rounds and variants, and the sweeper's parameters and constraints in the form of our formulas."""
     tuning = config.get("tuning_params") or {}
     parameters = {
         name: tuple(one.get("values") or []) for name, one in (tuning.get("params") or {}).items() if one.get("values")

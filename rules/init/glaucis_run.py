@@ -1,7 +1,7 @@
 """A run's folder of Glaucis: its kernels become proposals for the opening rounds, and its results become history.
 
-iteration_N/variants/DIRECTION has a kernel.py and an eval_result.json; lineages.json says whose child each was. What
-was measured there is reported as it was, and judges no kernel here: a build judges every kernel again.
+iteration_N/variants/DIRECTION has a kernel.py and an eval_result.json; lineages.json says which variant each one was
+made from. Glaucis' results are only reported: a build judges every kernel again.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import Any
 
 from init.source import Imported, Wrong, json_of, number, one_line, text_of
 
-# How many folders above a config its learnings, and a run's examples, may lie: runs/NAME_DATE is next to examples.
+# The maximum number of folders above a config in which its learnings and a run's examples are searched: runs/NAME_DATE
+# is next to examples.
 _MOST_ABOVE = 5
-# The most variants: each is a file, and a kernel that is judged.
+# The maximum number of variants, because each is a file and a kernel that is judged.
 _MOST_VARIANTS = 10_000
 _MOST_NOTICES = 20
 # No speedup and no time is larger, so quotients of two are finite.
@@ -35,7 +36,7 @@ def learnings_above(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Tried:
-    """A variant, and its result there."""
+    """A variant, and its result in Glaucis."""
 
     id: str
     round: int
@@ -46,7 +47,7 @@ class Tried:
 
     @property
     def lineage(self) -> str:
-        """The lineage that it was tried in; empty: it was the first of its own."""
+        """The lineage that the variant was tried in; empty: the variant was the first of its own lineage."""
         first = self.direction.split("_")[0]
         return first if first[:1] == "L" and first[1:].isdigit() else ""
 
@@ -57,12 +58,12 @@ class Tried:
 
     @property
     def status(self) -> str:
-        """The status that Glaucis gave it."""
+        """The status that Glaucis gave the variant."""
         return one_line(self.result.get("status") or "no result")
 
     @property
     def speedup(self) -> float:
-        """The speedup over the reference, which has 1; 0: it was rejected, or has no result."""
+        """The speedup over the reference, which has 1; 0: the variant was rejected, or has no result."""
         return float(self.result.get("speedup", 0)) if self.status == "SUCCESS" else 0.0
 
     @property
@@ -87,7 +88,7 @@ class Run:
         if self.rounds * self.variants > _MOST_VARIANTS:
             shown = f"{one_line(str(self.rounds), 20)} rounds of {self.variants}"
             raise Wrong(f"{folder}: {shown} variants are more than the {_MOST_VARIANTS} that can be imported")
-        self.notices: list[str] = []  # what is not imported
+        self.notices: list[str] = []  # parts that are not imported
         seed = self._result(self.folder / "baseline").get("speedup") or 1.0
         self.tried = [
             Tried(f"v{(n - 1) * self.variants + place + 1:04}", n, kernel.parent.name, kernel, result, seed)
@@ -97,7 +98,7 @@ class Run:
         ]
 
     def _result(self, folder: Path) -> dict[str, Any]:
-        """Reads the result of a kernel, without what cannot be believed."""
+        """Reads the result of a kernel, without values that cannot be true."""
         path = folder / "eval_result.json"
         if not path.is_file():
             return {}
@@ -129,7 +130,7 @@ class Run:
         return list(self.folder.glob(f"iteration_{number}/variants/*/kernel.py"))
 
     def reference(self, config: dict[str, Any]) -> Path:
-        """Returns the config's reference. The run has no copy of it, so it is where the config was."""
+        """Returns the config's reference. The run has no copy of it, so it is searched where the config was."""
         named = str((config.get("kernel") or {}).get("reference", ""))
         for folder in (self.folder, *self.folder.resolve().parents[:_MOST_ABOVE]):
             for place in (folder / named, folder / "examples" / named):
@@ -138,7 +139,7 @@ class Run:
         raise Wrong(f"{self.folder / 'config.yaml'}: kernel.reference: no file {named} here or in a folder above")
 
     def added_to(self, task: Imported) -> Imported:
-        """Returns the task with the run's kernels and its past."""
+        """Returns the task with the run's kernels and results."""
         given = replace(
             task.given,
             opening=self.rounds,
@@ -178,7 +179,7 @@ class Run:
 
     @cached_property
     def _lineages(self) -> defaultdict[str, list[Tried]]:
-        """By lineage, the variants that were tried in it, or founded it, and were right."""
+        """The correct variants that were tried in each lineage, or founded the lineage."""
         founded: dict[str, list[str]] = defaultdict(list)
         for lineage, history in self._histories().items():
             for name in history:
@@ -212,7 +213,7 @@ class Run:
         for place in range(1, self.rounds + 1):
             tried = by_round[place]
             ranked = sorted((one for one in tried if one.speedup), key=lambda one: -one.speedup)
-            # Among equally good variants the first counts.
+            # Among equally good variants, the first counts as the best.
             best = max([*([best] if best else []), *ranked], key=lambda one: one.speedup, default=None)
             found.append(
                 {
@@ -228,7 +229,7 @@ class Run:
         return found
 
     def _work(self, case: str) -> dict[str, Any]:
-        """Returns what `evolve show` reads about variants, until a build has its own files."""
+        """Returns the data about variants that `evolve show` reads until a build has its own files."""
         found: dict[str, Any] = {}
         for one in self.tried:
             folder = f"round-{one.round}/{one.id}"

@@ -1,8 +1,9 @@
 """`evolve import FORMAT FILE`: a kernel's folder and pipeline from a task of another system.
 
-A reader in a module of its own knows a format; here its task becomes files as `evolve init` writes them. Nothing is
-written if anything is wrong; then the exit code is 2, and stderr has a line that says what. Stdout has a report, as
-JSON: the dimensions, the files, and `notices`, each a line about what has no meaning here, or another one.
+Each format has a reader in a module of its own. This module turns the reader's task into files as `evolve init` writes
+them. If anything is wrong, nothing is written, the exit code is 2, and a line on stderr says what is wrong. Stdout has
+a report as JSON: the dimensions, the files, and `notices`. Each notice is a line about a setting that has no meaning
+here, or another meaning.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def task_of(found: Imported) -> Task:
 
 
 def contract_of(found: Imported, task: Task, notices: list[str]) -> dict[str, float | list[str]]:
-    """Returns what a kernel of somebody else's needs of the contract that this project's kernels do not."""
+    """Returns the terms of a contract that an imported kernel needs and this project's kernels do not."""
     least, most = 1.0, 0.0
     words: dict[str, str] = {}
     for sizes in (*(case.sizes for case in found.given.cases[:1]), halved_sizes(task)):
@@ -78,7 +79,7 @@ def contract_of(found: Imported, task: Task, notices: list[str]) -> dict[str, fl
         flops = flops_of(found.function, task, sizes)
         least, most = min(least, survey.surely_inside / flops), max(most, survey.work.flops.most / flops)
     terms: dict[str, float | list[str]] = {}
-    # Rounded to the next twentieth, and not exact to the last digit.
+    # The shares are rounded to the next twentieth, because they need not be exact to the last digit.
     if most > _MOST_OUTSIDE:
         terms["max_outside_flops"] = math.ceil(20 * most) / 20
     if least < _LEAST_INSIDE:
@@ -92,7 +93,7 @@ def contract_of(found: Imported, task: Task, notices: list[str]) -> dict[str, fl
     return terms
 
 
-# A reader gets the path that was given, and the YAML of its file, where it has some.
+# A reader gets the given path, and the YAML of its file, if the file is YAML.
 READERS: dict[str, Callable[[Path, dict[str, Any]], Imported]] = {
     "glaucis": glaucis.read,
     "kerlever": kerlever.read,
@@ -120,10 +121,10 @@ def files_for(found: Imported, place: Place) -> tuple[Task, dict[str, str], Refu
 
 
 def _checked(report: dict[str, Any], texts: dict[str, str]) -> str:
-    """Returns the report as JSON, before anything is written. Raises Wrong if it or a file's text cannot be."""
+    """Returns the report as JSON, before anything is written. Raises Wrong if a text cannot be written."""
     try:
         said = json.dumps(report, allow_nan=False)
-        # JSON writes half a character as an escape, but no file can have it.
+        # JSON writes a lone surrogate as an escape, but a file cannot hold one.
         json.dumps(report, ensure_ascii=False).encode()
     except ValueError as error:
         raise Wrong(f"no report can be written on it: {error}") from error

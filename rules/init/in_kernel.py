@@ -1,6 +1,6 @@
-"""Stand-ins in a seed for what Mosaic lacks (mosaic_lacks.py): each text goes into the kernels that need it.
+"""Stand-ins in a seed for functions that Mosaic lacks (mosaic_lacks.py). Kernels get the texts that they need.
 
-Each takes and returns what the function of JAX does that it replaces, for values in a kernel.
+Each stand-in takes and returns the same as the function of JAX that it replaces, for values in a kernel.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from jax.experimental.pallas import tpu as pltpu
 
 
 def einsum_by_batch(spec: str, x: Any, y: Any, **options: Any) -> Any:
-    """Computes jnp.einsum of two operands, batch axis by batch axis: in a kernel, a product can have only one."""
+    """Computes jnp.einsum of two operands, batch axis by batch axis: a product in a kernel can have only one."""
     operands, out = spec.replace(" ", "").split("->")
     left, right = operands.split(",")
     batch = [axis for axis in out if axis in left and axis in right]
     if len(batch) < 2:
         return jnp.einsum(spec, x, y, **options)
-    # The axis furthest in is walked: in the middle of an operand, a batch axis would need another layout.
+    # The innermost batch axis is walked, because a batch axis in the middle of an operand would need another layout.
     axis = max(batch, key=lambda one: left.index(one) + right.index(one))
     places = [one.index(axis) for one in (left, right)]
     parts = [
@@ -36,7 +36,7 @@ def einsum_by_batch(spec: str, x: Any, y: Any, **options: Any) -> Any:
 
 
 def matmul_by_batch(x: Any, y: Any, **options: Any) -> Any:
-    """Computes jnp.matmul of equal ranks, batch axis by batch axis: in a kernel, a product can have only one."""
+    """Computes jnp.matmul of equal ranks, batch axis by batch axis: a product in a kernel can have only one."""
     if x.ndim <= 3:
         return jnp.matmul(x, y, **options)
     return jnp.stack([matmul_by_batch(x[i], y[i], **options) for i in range(x.shape[0])])
@@ -56,7 +56,7 @@ def top_k_by_maxima(x: Any, k: int) -> tuple[Any, Any]:
 
 
 def take_along_by_masks(x: Any, indices: Any, axis: int) -> Any:
-    """Computes jnp.take_along_axis for a few places: each is the sum of what a mask leaves of an axis."""
+    """Computes jnp.take_along_axis for a few places: each result is the sum of an axis under a mask."""
     place = jax.lax.broadcasted_iota(jnp.int32, x.shape, axis % x.ndim)
     indices = jnp.where(indices < 0, indices + x.shape[axis], indices)
     taken = []
@@ -67,14 +67,14 @@ def take_along_by_masks(x: Any, indices: Any, axis: int) -> Any:
 
 
 def one_of_each_row(x: Any, places: Any) -> Any:
-    """Computes x[jnp.arange(rows), places]: the sum of what a mask leaves of each row."""
+    """Computes x[jnp.arange(rows), places]: each result is the sum of a row under a mask."""
     place = jax.lax.broadcasted_iota(jnp.int32, x.shape, 1)
     wanted = jnp.where(places < 0, places + x.shape[1], places)[:, None]
     return jnp.sum(jnp.where(place == wanted, x, jnp.zeros_like(x)), axis=1)
 
 
 def scan_in_vmem(step: Callable[[Any, Any], Any], state: Any, inputs: Any) -> tuple[Any, Any]:
-    """Computes jax.lax.scan along the first axes of arrays; they and the outputs are in VMEM meanwhile."""
+    """Computes jax.lax.scan along the first axes of arrays; the arrays and the outputs are in VMEM meanwhile."""
     arrays, tree = jax.tree.flatten(inputs)
     rows = [jax.ShapeDtypeStruct(one.shape[1:], one.dtype) for one in arrays]
     made, made_tree = jax.tree.flatten(jax.eval_shape(step, state, tree.unflatten(rows))[1])

@@ -1,12 +1,12 @@
 """`evolve init`: a new kernel's folder and pipeline from a JAX function.
 
-The function's inputs are given by flags, `--input 'x=bfloat16[M=4096, K=1024]'` each, in its order. Or a function of
-its file gives them, which takes nothing and is called `inputs`, `get_inputs`, `create_inputs` or `example_inputs`:
-arrays or shapes, in its order or by their names. Sizes without a name are dimensions if the function takes others, else
-numbers.
+The function's inputs are given by flags in their order, such as `--input 'x=bfloat16[M=4096, K=1024]'`. Or a function
+of the file returns the inputs as arrays or shapes, in their order or by their names. It takes no arguments and is
+called `inputs`, `get_inputs`, `create_inputs` or `example_inputs`. A size without a name becomes a dimension if the
+function takes other sizes, too. Otherwise it stays a number.
 
-The file is the user's own and is trusted: it is run as it is. Nothing is written if anything is wrong; then the exit
-code is 2, and stderr has a line that says what.
+The file is the user's own and is trusted: it is run as it is. If anything is wrong, nothing is written, the exit code
+is 2, and a line on stderr says what is wrong.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def inputs_said(said: Sequence[str]) -> tuple[tuple[Tensor, ...], dict[str, int]
 
 
 def inputs_given(module: Any, function: Callable[..., Any], entry: str) -> tuple[tuple[Tensor, ...], list[Any]]:
-    """Returns the inputs that the user's file gives, with their sizes as numbers; and the arrays."""
+    """Returns the inputs that the user's file gives, with their sizes as numbers, and their arrays."""
     giver = next((getattr(module, name) for name in GIVERS if callable(getattr(module, name, None))), None)
     if giver is None:
         raise Wrong(
@@ -100,7 +100,7 @@ def inputs_given(module: Any, function: Callable[..., Any], entry: str) -> tuple
 
 
 def task_of(module: Any, function: Callable[..., Any], entry: str, said: Sequence[str], notices: list[str]) -> Task:
-    """Returns the function's task; `notices` get a line about what could not be found out."""
+    """Returns the function's task; `notices` get a line about anything that is not found out."""
     sizes: dict[str, int] = {}
     if said:
         inputs, sizes = inputs_said(said)

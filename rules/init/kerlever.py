@@ -1,7 +1,7 @@
 """Kerlever's specs, of both generations: an operation by name, over shapes, for a GPU.
 
 Its kernels are CUDA, and its adapters know two kinds of operations: products of matrices, and operations on each
-element. Both have a meaning for any target. What a spec wants of a GPU has no meaning here, and is named.
+element. Both have a meaning for any target. A spec's demands on a GPU have no meaning here, and the report names them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ONE = {
 }
 _TWO = {"add": "x + y", "sub": "x - y", "mul": "x * y", "multiply": "x * y", "maximum": "jnp.maximum(x, y)"}
 _PRODUCTS = ("matmul", "gemm")
-# Keys about another device, and where the same is said here.
+# Keys that are not imported, each with the reason. Most of them are about another device.
 _ELSEWHERE = {
     "target_gpu": "a pipeline's target is a TPU",
     "reference_kernel": "it is CUDA; the reference is written from op_name",
@@ -113,7 +113,7 @@ def _operation(path: Path, name: str, sizes: int, dtype: str) -> tuple[tuple[Ten
 
 
 def _tolerance(config: dict[str, Any]) -> Tolerance:
-    """Returns the narrowest tolerance: there is only one for all cases."""
+    """Returns the narrowest tolerance, because all cases share one tolerance."""
     given = [case.get("correctness_tolerance") for case in config.get("shape_cases") or [] if isinstance(case, dict)]
     known = [number("tolerance", one) for one in (*given, config.get("tolerance")) if one is not None]
     return Tolerance(rtol=min(known), atol=min(known)) if known else Tolerance()

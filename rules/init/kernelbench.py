@@ -1,7 +1,7 @@
 """KernelBench's problems: a file with a PyTorch `Model`, its sizes and its inputs becomes a JAX function.
 
-The file runs with a stand-in for PyTorch, which need not be installed. So its sizes, its inputs' shapes and its model's
-numbers and layers are known. The text of `forward` is translated. A model's weights become inputs.
+PyTorch need not be installed, because the file runs with a stand-in. So the file's sizes, its inputs' shapes and its
+model's numbers and layers are known. The text of `forward` is translated. A model's weights become inputs.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _FLOATS = ("float16", "bfloat16", "float32")
 # Names that kernel.py and its template use themselves.
 _TAKEN = {"sizes", "results", "values", "jax", "jnp", "math", "pl", "pltpu", "dataclass", "block_sizes", "on_block"}
 _TOLERANCES = {"rtol": ("output_rtol", "rtol"), "atol": ("output_atol", "atol")}
-# From this size on, a bound of whole numbers belongs to a dimension, and is no number of its own.
+# From this size on, a bound of whole numbers belongs to a dimension, and is not a number of its own.
 _LEAST_NAMED = 8
-# The most elements of an input that a function is tried with.
+# The maximum number of elements of an input that a function is tried with.
 _MOST_DRAWN = 1 << 22
 
 
@@ -90,7 +90,7 @@ class Translated:
     summary: str
     text: str
     samples: dict[str, Sample]
-    windows: dict[str, int]  # how many of an input's last axes are numbers of the model
+    windows: dict[str, int]  # by input: how many of its last axes are numbers of the model
     notices: list[str]
 
     @staticmethod
@@ -128,7 +128,7 @@ class Translated:
 
 def read(path: Path, config: dict[str, Any]) -> Imported:
     """Reads the task of a problem's file."""
-    del config  # the file is no YAML
+    del config  # the file is not YAML
     problem = Problem.read(path)
     found = Translated.read(problem)
     function = found.function()
@@ -169,7 +169,7 @@ def _assigned(node: ast.FunctionDef) -> set[str]:
 def _numbers(
     path: Path, forward: ast.FunctionDef, defaults: Sequence[Any], given: dict[str, Any], notices: list[str]
 ) -> dict[str, Any]:
-    """Returns the inputs that are no arrays, and those that get_inputs leaves to their defaults."""
+    """Returns the inputs that are not arrays, and the inputs that get_inputs leaves to their defaults."""
     found = {}
     names = [one.arg for one in forward.args.args]
     for name, default in zip(names[len(names) - len(defaults) :], defaults, strict=True):
@@ -207,7 +207,7 @@ def dimensions_of(
     windows: dict[str, int],
     module: ModuleType,
 ) -> tuple[tuple[Tensor, ...], dict[str, int]]:
-    """Returns the inputs over dimensions, which have the file's names of sizes if it has one for each."""
+    """Returns the inputs over dimensions, with the file's name for each size that has just one."""
     plain = tuple(
         Tensor(name, NARROWED.get(one.dtype, one.dtype), tuple(map(int, one.shape))) for name, one in samples.items()
     )
@@ -227,7 +227,7 @@ def dimensions_of(
 def _clear(
     function: Callable[..., Any], inputs: tuple[Tensor, ...], sizes: dict[str, int]
 ) -> tuple[tuple[Tensor, ...], dict[str, int]]:
-    """Makes dimensions numbers if they give an output a side that is no formula, as a window's."""
+    """Makes dimensions numbers if an output's side is not a formula over them, as with a window."""
     kept: dict[str, int] = {}
     for name, size in sizes.items():
         if _is_clear(function, *_fixed(inputs, sizes, {*kept, name})):
@@ -256,7 +256,7 @@ def _is_clear(function: Callable[..., Any], inputs: tuple[Tensor, ...], sizes: d
 def _names(
     inputs: tuple[Tensor, ...], samples: Sequence[Sample], sizes: dict[str, int], module: ModuleType
 ) -> dict[str, str]:
-    """Returns the dimensions' names: those that the file gives their sizes, if a size has one name of its own."""
+    """Returns the dimensions' names: the file's name of a size, if there is just one and no other size has it."""
     said: dict[str, set[str]] = {name: set() for name in sizes}
     for one, sample in zip(inputs, samples, strict=True):
         for axis, side in zip(one.axes, sample.shape, strict=True):
@@ -282,7 +282,10 @@ def _names(
 def _without_ranges(
     function: Callable[..., Any], inputs: tuple[Tensor, ...], sizes: dict[str, int], notices: list[str]
 ) -> tuple[Tensor, ...]:
-    """Drops the ranges of floating-point inputs if the outputs stay finite: `rand` never shows what a relu is."""
+    """Drops the ranges of floating-point inputs if the outputs stay finite.
+
+    `rand` draws no negative numbers, so a relu would change nothing.
+    """
     ranged = [one.name for one in inputs if one.range and one.dtype in _FLOATS]
     if not ranged:
         return inputs

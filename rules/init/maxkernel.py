@@ -1,7 +1,7 @@
 """MaxKernel's tasks: kernel_task.yaml, the reference.py next to it and, if it is there, optimized.py.
 
-`get_inputs` gives dynamic arguments, which are arrays, and static ones, which are part of the task; or a list of such
-pairs, each a case. `computation` takes the dynamic arguments, then the static ones.
+`get_inputs` returns dynamic arguments, which are arrays, and static arguments, which are part of the task. Or it
+returns a list of such pairs, one for each case. `computation` takes the dynamic arguments, then the static ones.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from init.ranges import range_of
 from init.source import Case, Given, Imported, Tolerance, Wrong, called, executed, number
 
 _ENTRY = "computation"
-# The imports of their evaluator, which the code relies on.
+# The imports of MaxKernel's evaluator, on which the code relies.
 _KNOWN = "import jax\nimport jax.numpy as jnp\nimport numpy as np\n"
 
 
@@ -89,7 +89,7 @@ def _adapter(name: str, names: list[str], static: list[Any]) -> str:
 def _dimensions(
     function: Callable[..., Any], names: list[str], given: list[list[Any]]
 ) -> tuple[tuple[Tensor, ...], dict[str, int], tuple[Case, ...]]:
-    """Returns inputs over dimensions (sides that go together, and that differ between cases or may), and the cases."""
+    """Returns the inputs over dimensions, and the cases. A dimension stands for sides that change together."""
     shapes = [[tuple(map(int, one.shape)) for one in dynamic] for dynamic in given]
     tensors = tuple(
         Tensor(name, np.dtype(one.dtype).name, shape)
@@ -103,7 +103,7 @@ def _dimensions(
 
 
 def _sizes(inputs: tuple[Tensor, ...], shapes: list[tuple[int, ...]]) -> dict[str, int] | None:
-    """Returns the dimensions' sizes in these shapes; None: they are no sizes of the same task."""
+    """Returns the dimensions' sizes in these shapes; None: the shapes are not of the same task."""
     found: dict[str, int] = {}
     for one, sides in zip(inputs, shapes, strict=True):
         for axis, side in zip(one.axes, sides, strict=True):

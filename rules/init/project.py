@@ -1,4 +1,4 @@
-"""A project's kernels: where a new one goes, what its files are, and the report on it."""
+"""The place of a new kernel in a project: its folder, its files, and the report on it."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Place:
 
     @property
     def proposals(self) -> Path:
-        """The folder of what people propose."""
+        """The folder of people's proposals."""
         return self.pipeline.with_name(f"{self.pipeline.stem}-proposals")
 
     def check_free(self) -> None:
-        """Raises Wrong where something would be overwritten."""
+        """Raises Wrong if a file or folder would be overwritten."""
         for path in (self.folder, self.pipeline):
             if path.exists():
                 raise Wrong(f"{path} exists already")

@@ -1,7 +1,8 @@
 """The whole numbers that an input may have, if its function or its values show them.
 
-An input by which a function takes rows has numbers of rows: its range is the axis of the rows. An input that is
-compared with what counts through an axis has places on that axis. Otherwise the given values show the range.
+If a function takes rows by an input, the input has numbers of rows, and its range is the axis of the rows. If an input
+is compared with the numbers of the places along an axis, its range is that axis. Otherwise the given values show the
+range.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _SAME = frozenset(
     """.split()
 )
 _COMPARED = frozenset("eq ne".split())
-# Numbers of places go at least to this share of their dimension.
+# If given numbers reach this share of a dimension, they count as places on the dimension.
 _ALMOST = 0.9
 # The range that is drawn from if nothing shows one.
 UNKNOWN = "0, 7"
@@ -37,7 +38,7 @@ def with_ranges(
     values: Sequence[Any],
     notices: list[str],
 ) -> tuple[Tensor, ...]:
-    """Returns the inputs; those of whole numbers have a range. `values`: what was given for each, or None."""
+    """Returns the inputs, with a range for those of whole numbers. `values`: the given value of each input, or None."""
     lengths = _lengths(function, inputs, sizes)
     found = []
     for one, length, value in zip(inputs, lengths, values, strict=True):
@@ -69,7 +70,7 @@ def _up_to(axis: _Axis, sizes: dict[str, int], of: str, notices: list[str]) -> s
 
 
 def range_of(array: Any, sizes: dict[str, int]) -> str:
-    """Returns the range of given whole numbers; that of a dimension, if they go almost as far as it does."""
+    """Returns the range of given whole numbers; if they almost reach a dimension's end, the dimension's range."""
     if array is None or isinstance(array, jax.ShapeDtypeStruct) or not np.issubdtype(np.dtype(array.dtype), np.integer):
         return ""
     values = np.asarray(array)
@@ -95,9 +96,9 @@ class _Follower:
         self.lengths: list[_Axis | None] = [None] * count
 
     def follow(self, jaxpr: core.Jaxpr, given: Sequence[set[int]]) -> list[set[int]]:
-        """Returns which inputs' values each result has, from those that each operand has."""
+        """Returns the inputs whose values each result has. `given`: the inputs whose values each operand has."""
         known: dict[Any, set[int]] = dict(zip(jaxpr.invars, given, strict=False))
-        counts: set[Any] = set()  # variables that count through an axis
+        counts: set[Any] = set()  # variables that number the places along an axis
 
         def read(atom: Any) -> set[int]:
             return set() if isinstance(atom, core.Literal) else known.get(atom, set())
@@ -136,7 +137,7 @@ class _Follower:
             self._note(inputs, equation.invars[0].aval.shape[axes[0]], equation.params["slice_sizes"][axes[0]])
 
     def _compared(self, equation: Any, operands: list[set[int]], counts: set[Any]) -> None:
-        """Notes a comparison with what counts through an axis: the result's last axis is the one that is counted."""
+        """Notes a comparison with the numbers of an axis' places. The result's last axis is that axis."""
         for one, other in ((0, 1), (1, 0)):
             atom = equation.invars[other]
             if (

@@ -16,7 +16,7 @@ from typing import Any
 
 from init.dimensions import Tensor
 
-# More than any kernel, table of sizes or result has.
+# The maximum number of bytes of a file. No kernel, table of sizes or result has as many.
 _MOST_BYTES = 16 * 2**20
 
 
@@ -43,12 +43,12 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class Given:
-    """All that is known of a task besides its function and its inputs. The rest is found out, or is a default."""
+    """All that is known of a task, apart from its function and its inputs. The rest is found out, or is a default."""
 
     cases: tuple[Case, ...] = ()
     tolerance: Tolerance = Tolerance()
     outputs: tuple[str, ...] = ()  # their names
-    reference: str = ""  # reference.py, which is xla.py, too
+    reference: str = ""  # the text of reference.py, and of xla.py
     seed: str = ""  # kernel.py
     parameters: dict[str, tuple[int, ...]] = field(default_factory=dict)  # of the seed
     constraints: tuple[str, ...] = ()
@@ -67,18 +67,18 @@ class Given:
 class Imported:
     """A task of another system, in JAX."""
 
-    name: str  # as it is called there
+    name: str  # its name in the other system
     entry: str
     path: str  # of the file that it comes from, for people
     function: Callable[..., Any]
     inputs: tuple[Tensor, ...]
-    sizes: dict[str, int]  # those that it is first shown with
+    sizes: dict[str, int]  # the sizes of the first example
     given: Given
     summary: str = ""
-    notices: list[str] = field(default_factory=list)  # what has no meaning here, or another one
-    learnings: str = ""  # Markdown, of what was learned there
+    notices: list[str] = field(default_factory=list)  # settings that have no meaning here, or another one
+    learnings: str = ""  # Markdown, with the learnings of the other system
     proposals: dict[str, str] = field(default_factory=dict)  # kernels for the opening rounds, by their files' names
-    past: dict[str, Any] = field(default_factory=dict)  # their results there (glaucis_run.py)
+    past: dict[str, Any] = field(default_factory=dict)  # their results in the other system (glaucis_run.py)
 
 
 # Other names of floating-point dtypes, and their full names.
@@ -90,7 +90,7 @@ DTYPE_NAMES = {
 
 
 def text_of(path: Path) -> str:
-    """Returns the text of a regular file, or of one that a link leads to. Raises Wrong."""
+    """Returns the text of a regular file, also if the path is a link to one. Raises Wrong."""
     where = one_line(str(path))
     try:
         if not stat.S_ISREG(path.stat().st_mode):
@@ -107,13 +107,13 @@ def text_of(path: Path) -> str:
 
 
 def one_line(text: str, most: int = 200) -> str:
-    """Returns somebody else's text without line ends, terminal controls and half characters, cut to a length."""
+    """Returns somebody else's text without line ends, terminal controls and lone surrogates, cut to a length."""
     shown = "".join(letter if letter.isprintable() else "?" for letter in text)
     return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 
 def json_of(path: Path) -> Any:
-    """Reads a file of JSON; Python's own words for what is not finite are read, too. Raises Wrong."""
+    """Reads a file of JSON; Python's own words for numbers that are not finite are read, too. Raises Wrong."""
     text = text_of(path)
     try:
         return json.loads(text)
@@ -124,7 +124,7 @@ def json_of(path: Path) -> Any:
 
 
 def called(where: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Calls a function of the user's; what it raises becomes Wrong."""
+    """Calls a function of the user. Its exceptions become Wrong."""
     try:
         return function(*args, **kwargs)
     except Exception as error:

@@ -1,7 +1,7 @@
-"""A function's text as a kernel can have it, with stand-ins for what Mosaic lacks, if they are known.
+"""A function's text for use in a kernel, with known stand-ins for operations that Mosaic lacks.
 
-The function is traced. If Mosaic has no form of an operation (mosaic_lacks.py), its text is written in another way:
-products add up in 32 bits, and other calls become those of in_kernel.py, whose texts the kernel gets, too.
+The function is traced. If Mosaic has no form of an operation (mosaic_lacks.py), the operation's text is rewritten:
+products add up in 32 bits, and other calls become calls of in_kernel.py, whose texts the kernel gets, too.
 """
 
 from __future__ import annotations
@@ -36,11 +36,12 @@ _CALLS = {
 _ARGUMENTS = {"top_k": 2, "scan": 3, "take_along_axis": 3}
 _NAMES = {"take_along_axis": {"indices", "axis"}}
 _BITS = 4
-# At most so many places are taken, by a mask each. Mosaic itself takes any from an axis of at most this length.
+# The maximum number of places that are taken, each by a mask; and the longest axis from which Mosaic itself takes any
+# places, by the axis' number from the end.
 _MOST_TAKEN = 16
 _GATHERED = {1: 128, 2: 8}
 
-# Where an expression begins and ends: lines from 1, columns in bytes from 0.
+# The begin and the end of an expression: lines from 1, columns in bytes from 0.
 _Span = tuple[int, int, int, int]
 
 
@@ -53,10 +54,10 @@ class _Change:
 
 
 def with_stand_ins(source: Source, shapes: Sequence[jax.ShapeDtypeStruct]) -> Source:
-    """Returns the source with what its kernel has in place of what Mosaic lacks, for inputs of these shapes.
+    """Returns the source with stand-ins for operations that Mosaic lacks, for inputs of these shapes.
 
-    A function that cannot be traced, or that is written in an unknown way, stays as it is: it is reported when the seed
-    is lowered.
+    A function that cannot be traced, or that is written in an unknown way, stays as it is. The fault is reported when
+    the seed is lowered.
     """
     head = f"{source.imports}\n\n\n"
     text = head + source.body
@@ -82,7 +83,7 @@ def _span_of(node: ast.expr) -> _Span:
 
 
 def _changes(jaxpr: Any, nodes: dict[_Span, Any]) -> Iterator[tuple[_Span, _Change]]:
-    """Yields the places of expressions that are to be written in another way, and their changes."""
+    """Yields the places of expressions that are to be rewritten, and their changes."""
     for eqn in jaxpr.eqns:
         frame = source_info_util.user_frame(eqn.source_info.traceback)
         span = (frame.start_line, frame.start_column, frame.end_line, frame.end_column) if frame else (0, 0, 0, 0)
@@ -96,7 +97,7 @@ def _changes(jaxpr: Any, nodes: dict[_Span, Any]) -> Iterator[tuple[_Span, _Chan
 
 
 def _name_of(node: Any) -> str:
-    """Returns the name of what is called; for a product's operator, "matmul"."""
+    """Returns the name of the called function; for a product's operator, "matmul"."""
     if isinstance(node, ast.BinOp):
         return "matmul" if isinstance(node.op, ast.MatMult) else ""
     called = getattr(node, "func", None)
@@ -104,7 +105,7 @@ def _name_of(node: Any) -> str:
 
 
 def _change_of(eqn: Any, node: Any) -> _Change | None:
-    """Returns the change of a call that this equation is all of; None: the call stays."""
+    """Returns the change of a call whose only equation is this one; None: the call stays."""
     name = _name_of(node)
     if name in _PRODUCTS:
         products = list(_products(eqn))
@@ -138,7 +139,7 @@ def _is_of_each_row(eqn: Any, node: Any) -> bool:
 
 
 def _takes_far(eqn: Any) -> bool:
-    """Whether a call of take_along_axis takes a few places of a longer axis than Mosaic does."""
+    """Whether a call of take_along_axis takes a few places of a longer axis than Mosaic can."""
     if len(eqn.invars) != len(("x", "indices")):
         return False
     whole, taken = (one.aval.shape for one in eqn.invars)
@@ -180,14 +181,14 @@ def _untyped(text: str) -> str:
 
 
 class _Edits:
-    """Changes of a text, made together: each takes some bytes away at a place, and puts others there."""
+    """Changes of a text, made together: each removes bytes at a place, and inserts a text there."""
 
     def __init__(self, text: str) -> None:
         self._lines = [line.encode() for line in text.splitlines(keepends=True)]
-        self._found: list[tuple[int, int, int, int, str]] = []  # line, column, order, bytes that go, text that comes
+        self._found: list[tuple[int, int, int, int, str]] = []  # line, column, order, bytes removed, text inserted
 
     def put(self, line: int, column: int, gone: int, comes: str) -> None:
-        """Puts a text at a place, where so many bytes are taken away."""
+        """Inserts a text at a place, and removes `gone` bytes there."""
         self._found.append((line, column, len(self._found), gone, comes))
 
     def add(self, node: Any, span: _Span, change: _Change) -> None:
@@ -215,7 +216,7 @@ class _Edits:
             self.put(last_line, last - 1, 0, f"{'' if self._has_comma_before(last_line, last - 1) else ', '}{wide}")
 
     def _comma_for_operator(self, node: ast.BinOp) -> None:
-        """Replaces an operator by a comma. Between operands are only brackets, white space, comments and it."""
+        """Replaces an operator by a comma. Between operands are only the operator, brackets, blanks and comments."""
         line, column = node.left.end_lineno or 0, node.left.end_col_offset or 0
         while (at := self._lines[line - 1].split(b"#")[0].find(b"@", column)) < 0:
             line, column = line + 1, 0

@@ -1,8 +1,9 @@
 """Tables of tuned block sizes in the forms of tpu-inference's modules and of tokamax's JSON files.
 
-tpu-inference has four forms. Keys and values are tuples, whose names a comment above gives (`# key:`, `# value:`), or
-classes of the module; or they are calls with fields; or they are nested dictionaries, by device, whose keys are
-numbers, or texts as "q_head-8_kv_head-4". tokamax has `{arguments: {configuration: times}}`, both as JSON in texts.
+tpu-inference has four forms. Keys and values are tuples, whose names come from a comment above the table (`# key:`, `#
+value:`) or from classes of the module. Or they are calls with fields. Or they are nested dictionaries by device, whose
+keys are numbers, or texts such as "q_head-8_kv_head-4". tokamax has `{arguments: {configuration: times}}`, where
+arguments and configuration are JSON in texts.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _ARRAY = re.compile(r"(\w+)\[([\d,]*)\]")
 # JAX's names of devices that have other names in tables.
 _DEVICES = {"TPU v7": "TPU7x", "TPU v7x": "TPU7x", "TPU v6": "TPU v6 lite", "TPU v6e": "TPU v6 lite"}
 _DEVICES |= {"TPU v5e": "TPU v5 lite"}
-# The device of a table of tpu-inference that names none.
+# The device of a table of tpu-inference that names no device.
 DEFAULT_DEVICE = "TPU7x"
 
 
@@ -74,14 +75,14 @@ def _object(path: Path, text: str) -> dict[str, Any]:
 
 
 def _median(measured: Any) -> float:
-    """Returns the median time of a configuration; one without times is taken last."""
+    """Returns the median time of a configuration; a configuration without times comes last."""
     times = measured.get("evaluation_times_ms") if isinstance(measured, dict) else None
     known = [one for one in times if type(one) in (int, float) and 0 < one < 1e300] if isinstance(times, list) else []
     return statistics.median(known) if known else float("inf")
 
 
 def _array(value: Any) -> tuple[str, list[int]] | None:
-    """Returns the dtype and the shape of `bf16[4096,7168]`; None: it is no array."""
+    """Returns the dtype and the shape of `bf16[4096,7168]`; None: the value is not an array."""
     match = _ARRAY.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         return None

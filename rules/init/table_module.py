@@ -44,7 +44,7 @@ class Module:
         self._asked: set[str] = set()  # names whose values are being found
 
     def first(self, fits: Callable[[str, ast.expr], bool]) -> ast.expr | None:
-        """The value of the first name that fits."""
+        """Returns the value of the first name that fits."""
         return next((value for name, value in self._assigned.items() if fits(name, value)), None)
 
     def classes(self) -> list[tuple[str, list[str]]]:
@@ -76,7 +76,7 @@ class Module:
             raise self.wrong(node, f"'{one_line(ast.unparse(node))}' is not a literal") from error
 
     def _value_of(self, node: ast.Name) -> Any:
-        """Returns the literal that a name stands for; found once, however often it is named."""
+        """Returns the literal that a name stands for. Each name is evaluated only once."""
         if node.id in self._asked:
             raise self.wrong(node, f"'{node.id}' is defined by itself")
         if node.id not in self._known:
@@ -93,7 +93,7 @@ class Module:
         return found
 
     def device(self, node: ast.expr) -> str:
-        """Returns a device's name, which people can read; empty: the node names no device."""
+        """Returns a device's printable name; empty: the node names no device."""
         found = self.value(node)
         if not isinstance(found, str):
             return ""

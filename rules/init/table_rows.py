@@ -13,5 +13,5 @@ class Row:
     dtype: str
     ranges: dict[str, tuple[int, int]]  # by the names of dimensions, in small letters
     sizes: dict[str, int]  # by the names of fields
-    dropped: tuple[str, ...] = ()  # fields that are no whole numbers
-    left: str = ""  # why the row is of no use; empty: it may be
+    dropped: tuple[str, ...] = ()  # fields that are not whole numbers
+    left: str = ""  # why the row cannot be used; empty: no reason is known

@@ -6,9 +6,10 @@ The module has dictionaries in the style of tokamax and marin:
     SHAPE_BUCKETS = [ShapeBucket(name="small-vocab", b_min=512, b_max=2048, …), …]
 
 Modules of tpu-inference and JSON files of tokamax are read, too (table_forms.py). A module is read, and not run. A
-field goes to the parameter of the same letter (b_block_size, BLOCK_B), a range to the dimension (b_min and b_max, B).
-Its bucket is that of the range's middle, because tuned.json takes the nearest one. What was tuned for another kernel is
-a beginning for this one; so an entry says that it is "told", and has no times.
+field goes to the parameter of the same letter (b_block_size, BLOCK_B), and a range goes to the dimension (b_min and
+b_max, B). An entry's bucket is that of the range's middle, because a search in tuned.json takes the nearest bucket.
+Sizes that were tuned for another kernel are only a beginning for this one. So an entry has the kind "told", and no
+times.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def rows_of(path: Path, inputs: Sequence[tuple[str, Sequence[str]]] = ()) -> lis
     except (RecursionError, MemoryError) as error:
         raise Wrong(f"{path}: it is nested too deeply") from error
     except ValueError as error:
-        # An integer of too many digits, which nothing can show.
+        # An integer has too many digits to be shown.
         raise Wrong(f"{path}: {error}") from error
 
 
@@ -87,7 +88,7 @@ def _rows_of(module: Module) -> list[Row]:
 
 
 def _is_pair(found: Any) -> TypeGuard[tuple[str, str]]:
-    """Whether it is a pair of texts, the first of which people can read."""
+    """Whether a value is a pair of texts, the first of which is printable."""
     is_of_texts = isinstance(found, tuple) and len(found) == 2 and all(isinstance(one, str) for one in found)
     return is_of_texts and found[0].isprintable()
 
@@ -98,7 +99,7 @@ def _stem(name: str) -> str:
 
 @dataclass(frozen=True)
 class Kernel:
-    """The part of a spec that a table is about."""
+    """The part of a spec that a table refers to."""
 
     parameters: dict[str, tuple[str, set[int]]]  # by their letters: names, and the values that they may have
     dimensions: dict[str, str]  # by their letters
@@ -124,7 +125,7 @@ class Kernel:
         return {name: known[name] for name, _ in sorted(self.parameters.values()) if name in known}
 
     def refusals(self, row: Row) -> list[str]:
-        """Returns why the row has no meaning for the kernel; empty: it has one."""
+        """Returns the reasons why the row has no meaning for the kernel; empty: it has a meaning."""
         if row.left:
             return [row.left]
         found = [] if row.device.startswith(("TPU", "NVIDIA", "AMD")) else ["they name no device"]
@@ -144,7 +145,7 @@ class Kernel:
 
 
 def entries_of(rows: list[Row], kernel: Kernel, evidence: str, notices: list[str]) -> list[dict[str, Any]]:
-    """Returns the rows as entries of a tuned.json; notes what has no meaning for the kernel, and how often."""
+    """Returns the rows as entries of a tuned.json; `notices` get the parts without a meaning for the kernel."""
     left = Counter[str]()
     found = []
     for row in rows:
@@ -212,7 +213,7 @@ def main(argv: list[str]) -> int:
         print(f"tables: {one_line(str(why), 1000)}", file=sys.stderr)
         return 2
     known = json.loads(table.read_text())["entries"] if table.exists() else []
-    # Entries that were found here stay: the new ones are only somebody's word.
+    # Known entries stay, because nobody has measured the new entries here.
     ours = {_key(one): one for one in known}
     merged = {_key(one): one for one in entries} | ours
     added = len(merged) - len(ours)

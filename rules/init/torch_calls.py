@@ -16,7 +16,7 @@ from init.torch_stand_in import Size
 
 HELPERS = {name: one for name, one in vars(torch_in_jax).items() if isinstance(one, FunctionType)}
 LITERALS = (bool, int, float, str, type(None))
-# Keywords that a form's body need not write, with the value that they have then.
+# Keywords that a form's body may leave out, with the value that they then have.
 _UNSAID = {"axis": None, "keepdims": False, "dtype": None, "ddof": 0}
 
 
@@ -32,7 +32,7 @@ def _form(text: str) -> ast.Lambda:
 
 
 def literal(value: Any) -> ast.expr:
-    """Returns a number, a text or a tuple of such as an expression. Raises Refused."""
+    """Returns a number, a text or a tuple of these as an expression. Raises Refused."""
     if isinstance(value, (tuple, list)):
         return ast.Tuple([literal(one) for one in value], ast.Load())
     if not isinstance(value, LITERALS):
@@ -49,7 +49,7 @@ def _constant(node: ast.expr, name: str) -> Any:
 
 
 class _Put(ast.NodeTransformer):
-    """Puts expressions in the place of names, and leaves out what need not be written."""
+    """Replaces names by expressions, and leaves out arguments that need not be written."""
 
     def __init__(self, values: dict[str, ast.expr]) -> None:
         self.values = values
@@ -207,7 +207,7 @@ def applied(form: str, args: Sequence[ast.expr], keywords: dict[str, ast.expr]) 
     if given.vararg:
         more = list(args[len(names) :]) or [keywords.pop(given.vararg.arg, ast.Tuple([], ast.Load()))]
         is_starred = f"*{given.vararg.arg}" in form.partition(": ")[2]
-        # A single argument may be all of them already.
+        # A single argument may already be the tuple of all arguments.
         values[given.vararg.arg] = more[0] if len(more) == 1 and not is_starred else ast.Tuple(more, ast.Load())
     elif len(args) > len(names):
         raise Refused(f"with {len(args)} arguments")
@@ -231,13 +231,13 @@ def applied(form: str, args: Sequence[ast.expr], keywords: dict[str, ast.expr]) 
 
 
 def renamed(keywords: dict[str, ast.expr]) -> dict[str, ast.expr]:
-    """Returns keywords by the names of tensors' functions; some take NumPy's names, too."""
+    """Returns keywords under PyTorch's own names, because some functions take NumPy's names, too."""
     also = {"axis": "dim", "keepdims": "keepdim", "split_size_or_sections": "split_size", "split_sizes": "split_size"}
     return {also.get(name, name): value for name, value in keywords.items()}
 
 
 def helpers_of(text: str) -> list[str]:
-    """Returns the functions of torch_in_jax.py that a text calls, and that they call, as texts in that file's order."""
+    """Returns the functions of torch_in_jax.py that a text calls, also indirectly, as texts in that file's order."""
     wanted: set[str] = set()
     pending = [text]
     while pending:

@@ -1,4 +1,4 @@
-"""A problem's file: its imports and definitions, and what its parts have become."""
+"""A problem's file: its imports and definitions, and the functions that its parts have become."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class File:
         self.taken = {one for one in used if one} | {"jax", "jnp", "math"} | set(HELPERS)
 
     def named(self, name: str, text: str) -> str:
-        """Returns the name of a function with that text below its name; a new one, unless the text has one already."""
+        """Returns the name of the function with that text: its present name, or a new name if it has none."""
         name += "_" if name in self.taken or keyword.iskeyword(name) else ""
         for at in range(1, len(self.texts) + 2):
             numbered = name if at == 1 else f"{name}_{at}"
@@ -39,7 +39,7 @@ class File:
         return [text.replace("def (", f"def {name}(", 1).rstrip() for name, text in self.texts.items()]
 
     def method(self, model: Any, name: str) -> ast.FunctionDef | None:
-        """Returns a function of a model's class, or of the classes that it derives from; None: they do not have it."""
+        """Returns a function of a model's class, or of the classes that it derives from; None: none of them has it."""
         for made_from in type(model).__mro__:
             found = self.classes.get(made_from.__name__)
             for one in reversed(found.body if found else []):
@@ -48,7 +48,7 @@ class File:
         return None
 
     def defined(self, model: Any, made: Any) -> Function | None:
-        """Returns where a model's method, or a lambda that it has set, is written; None: not known."""
+        """Returns the syntax of a model's method, or of a lambda that the model has set; None: it is not known."""
         code = made.__code__
         if made.__name__ != "<lambda>":
             found = self.method(model, made.__name__)
@@ -60,7 +60,7 @@ class File:
 
 
 def _modules_of(tree: ast.Module) -> dict[str, str]:
-    """Returns what the names that the file imports stand for."""
+    """Returns the full name of each name that the file imports."""
     found = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

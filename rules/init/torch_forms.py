@@ -1,7 +1,8 @@
 """PyTorch's names in JAX: tables, and nothing else.
 
-A form is a lambda's text: its arguments are PyTorch's, with their defaults, and its body is what stands in their place.
-An argument that the body does not use must have its default. `reduced(x, how)` is the mean, the sum or x itself.
+A form is a lambda's text: its arguments are PyTorch's, with their defaults, and its body is the JAX expression that
+replaces the call. An argument that the body does not use must have its default. `reduced(x, how)` is the mean, the sum
+or x itself.
 """
 
 from __future__ import annotations
@@ -129,7 +130,7 @@ FORMS = {
     "minimum": "input, other: jnp.minimum(input, other)",
     "logical_not": "input: jnp.logical_not(input)",
     "isnan": "input: jnp.isnan(input)",
-    # Along an axis, or over all.
+    # Along one axis or over all axes.
     "softmax": "input, dim, dtype=None, _stacklevel=3: jax.nn.softmax(input, axis=dim)",
     "log_softmax": "input, dim, dtype=None, _stacklevel=3: jax.nn.log_softmax(input, axis=dim)",
     "softmin": "input, dim, dtype=None, _stacklevel=3: jax.nn.softmax(-input, axis=dim)",
@@ -192,7 +193,7 @@ FORMS = {
     "conv_transpose": "input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1: "
     "transposed_convolution(input, weight, bias, stride, padding, output_padding, groups, dilation)",
 }
-# Other names in PyTorch for the same.
+# Other names that PyTorch has for the same functions.
 ALSO = {
     "multiply": "mul",
     "subtract": "sub",
@@ -227,7 +228,8 @@ NARROWED = {
     "float16": "bfloat16",
     "half": "bfloat16",
 }
-# Layers without weights: how many arguments their call has, and the form that takes these and then the layer's own.
+# Layers without weights: how many arguments a call takes, and the layer's form. The form takes the arguments of the
+# call, and then those that the layer was made with.
 PLAIN_LAYERS = {
     "ReLU": (1, "relu"),
     "ReLU6": (1, "relu6"),
@@ -283,8 +285,8 @@ for _name in ("max_pool", "max_pool_layer", "avg_pool", "adaptive_avg_pool"):
 class Weighted:
     """A layer with weights.
 
-    `shapes` gives the weights' shapes by the layer's own arguments; false: there is no such weight. `call` is what the
-    layer makes of its inputs, with all `weights` as a tuple.
+    `shapes` gives the weights' shapes by the layer's own arguments; a false value means that there is no such weight.
+    `call` is the text of the layer's result, in which `weights` is a tuple of all weights.
     """
 
     shapes: Callable[..., dict[str, Any]]
@@ -436,7 +438,7 @@ for _rank in (1, 2, 3):
             "transposed_convolution(x, weight, bias, stride, padding, output_padding, groups, dilation)",
         ),
     }
-# Layers that mean less here than they may mean in PyTorch, and what they mean.
+# Layers with a narrower meaning here than in PyTorch, and this meaning.
 LAYER_NOTICES = {
     f"BatchNorm{rank}d": "normalizes by the batch at hand, as in training: running statistics are not kept"
     for rank in (1, 2, 3)

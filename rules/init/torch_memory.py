@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Container
 
-# The name for a function's caller, which has the arguments, too.
+# This name stands for a function's caller, which also has the arrays of the arguments.
 CALLERS = "the caller's"
 # Operations whose array may be in the memory of the first operand; by PyTorch's names and by JAX's.
 _VIEWS = {
@@ -30,7 +30,7 @@ _VIEWS = {
 
 
 class Memory:
-    """A function's names, as its statements are read. `texts`: functions that may give an input back."""
+    """A function's names, as its statements are read. `texts`: functions that may return an input."""
 
     def __init__(self, texts: Container[str]) -> None:
         self._texts = texts
@@ -42,7 +42,7 @@ class Memory:
         self._together = {name: {name, CALLERS} for name in names}
 
     def of(self, name: str) -> set[str]:
-        """Returns the names that may have the array of this one."""
+        """Returns the names that may have the same array as this name."""
         return set(self._together.get(name, {name}))
 
     def shared(self, node: ast.AST) -> set[str]:
@@ -65,7 +65,7 @@ class Memory:
         return set()
 
     def now(self, names: list[str], shared: set[str]) -> None:
-        """Gives names other arrays from here on, which those of `shared` may have, too."""
+        """Gives names other arrays from here on. The names in `shared` may have these arrays, too."""
         for name in names:
             for other in self._together.pop(name, set()) - {name, CALLERS}:
                 self._together[other].discard(name)

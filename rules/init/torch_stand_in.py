@@ -1,4 +1,4 @@
-"""A stand-in for PyTorch while a problem's file says its sizes, its inputs and its layers: it computes no numbers."""
+"""A stand-in for PyTorch, with which a problem's file shows its sizes, inputs and layers. It computes no numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DTYPES |= {"double": "float64", "float64": "float64", "long": "int64", "int64":
 
 
 def _text(value: Any) -> str:
-    """Returns a number as JAX's texts have it."""
+    """Returns a number as the text of a JAX function has it."""
     text = repr(int(value) if isinstance(value, Size) else value)
     return text.replace("inf", "jnp.inf").replace("nan", "jnp.nan") if isinstance(value, float) else text
 
@@ -49,7 +49,7 @@ class Dtype:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """An array of `get_inputs`: the numbers that it lies between, and what is known of it that a draw does not have."""
+    """An array of `get_inputs`: the range of its numbers, and its differences from a plain draw."""
 
     shape: tuple[int, ...]
     dtype: str = "float32"
@@ -65,7 +65,7 @@ class Sample:
         return self.changed(f"{self.recipe}.T", shape=self.shape[::-1])
 
     def changed(self, recipe: str = "", **changes: Any) -> Sample:
-        """Returns the array with other fields, and with this recipe if it has one."""
+        """Returns the array with other fields, and with this recipe if it has any."""
         return replace(self, recipe=recipe if self.recipe else "", **changes)
 
     def __getattr__(self, name: str) -> Any:
@@ -163,7 +163,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Weight:
-    """A model's own array; so many of its last axes are numbers of the model, as a window's sides are."""
+    """A model's own array. `numbers`: how many last axes are numbers of the model, as a window's sides are."""
 
     shape: tuple[int, ...]
     dtype: str = "float32"
@@ -172,13 +172,13 @@ class Weight:
 
 @dataclass(frozen=True)
 class Made:
-    """A model's own array that is the same each time, as a mask is; its text in JAX."""
+    """A model's own array that is the same each time, as a mask is, with its text in JAX."""
 
     recipe: str
 
 
 class Module:
-    """The base class of models: they have what they set."""
+    """The base class of models, which have the attributes that they set."""
 
     training = True
 
@@ -214,7 +214,7 @@ class Module:
     parameters = named_modules = named_parameters = buffers = modules
 
     def apply(self, _: Any) -> Module:
-        """Does nothing, for the same reason."""
+        """Does nothing, because there are no weights."""
         return self
 
     def to(self, *_: Any, **__: Any) -> Module:
@@ -235,7 +235,7 @@ class Module:
 
 
 class Group(Module):
-    """Layers by number or by name: Sequential, ModuleList and ModuleDict, told apart by `kind`."""
+    """Layers by number or by name: Sequential, ModuleList and ModuleDict, distinguished by `kind`."""
 
     kind = "ModuleList"
 
@@ -488,7 +488,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
 
 
 class _Devices:
-    """`torch.cuda` and its like on a machine without such a device: what is set there says nothing of a task."""
+    """`torch.cuda` and similar modules on a machine without such a device. Their settings do not change a task."""
 
     def is_available(self) -> bool:
         return False
@@ -509,7 +509,7 @@ class _Devices:
 
 @contextmanager
 def _as_it_is(*_: Any, **__: Any) -> Iterator[None]:
-    """`torch.no_grad`, and others that change how something is computed, and not what."""
+    """The context `torch.no_grad`, and others that change how something is computed, but not the result."""
     yield
 
 
@@ -552,7 +552,7 @@ class _Torch(ModuleType):
 
 
 def _copies(layer: Layer, num_layers: int, norm: Any = None, **_: Any) -> Sequential:
-    """Returns a layer many times, one after another."""
+    """Returns several copies of a layer, one after another."""
     parts: dict[str, Any] = {f"layers.{at}": replace(layer) for at in range(num_layers)}
     return Sequential(parts | ({} if norm is None else {"norm": norm}))
 

@@ -1,4 +1,4 @@
-"""The values of a model's method that are known before it runs: its layers, its numbers, and what is made of them."""
+"""The values of a model's method that are known before it runs: its layers, its numbers, and values made from them."""
 
 from __future__ import annotations
 
@@ -73,7 +73,8 @@ _CALLED: dict[str, Callable[..., Any]] = {
 class Static:
     """The values of a method's expressions, where they do not depend on its inputs.
 
-    `names`: the values of local names. `locals`: all local names; those that are not in `names` have no value here.
+    `names`: the values of local names. `locals`: all local names; local names that are not in `names` have no value
+    here.
     """
 
     def __init__(self, model: Any, values: dict[str, Any]) -> None:
@@ -82,7 +83,7 @@ class Static:
         self.locals: set[str] = set()
 
     def of(self, node: ast.AST) -> Any:
-        """Returns a number, a text, a Part, or a list of such. Raises NotStatic."""
+        """Returns a number, a text, a Part, or a list of these. Raises NotStatic."""
         handler = getattr(self, f"_{type(node).__name__.lower()}", None)
         if handler is None:
             raise NotStatic
@@ -92,7 +93,7 @@ class Static:
             raise NotStatic from why
 
     def items(self, node: ast.expr) -> list[Any]:
-        """Returns the items that a loop over an expression goes through. Raises NotStatic."""
+        """Returns the items of a loop over an expression. Raises NotStatic."""
         found = _items(self.of(node))
         if isinstance(found, (str, int, float)) or found is None:
             raise NotStatic
@@ -211,7 +212,7 @@ def _has(of: Any, name: str) -> bool:
     if not isinstance(of, Part) or not isinstance(of.value, Module):
         raise NotStatic
     has: bool = hasattr(of.value, name)
-    # The stand-in has only a part of what PyTorch's own models have.
+    # The stand-in has only some of the attributes of PyTorch's own models.
     if not has and hasattr(Module, name):
         raise NotStatic
     return has
@@ -243,7 +244,7 @@ def _layers_of(of: Any) -> dict[str, Any]:
 
 
 def _items(of: Any) -> Any:
-    """Returns a group's layers, by number or name; a value that is no part of the model, as it is."""
+    """Returns a group's layers, by number or name; returns a value that is not a Part as it is."""
     if not isinstance(of, Part):
         return of
     named = _layers_of(of)

@@ -1,7 +1,8 @@
-"""A model's `forward` as the text of JAX functions: by the tables of torch_forms.py, and by nothing else.
+"""A model's `forward` as the text of JAX functions, translated only by the tables of torch_forms.py.
 
-What the model knows before it runs is worked out (torch_static.py): loops over its layers are unrolled, and questions
-about it are answered. An inner model of the file, a method or a function of the file becomes a function of its own.
+Values of the model that are known before it runs are computed (torch_static.py): loops over its layers are unrolled,
+and conditions on such values are decided. An inner model, a method or a function of the file becomes a function of its
+own.
 """
 
 from __future__ import annotations
@@ -42,20 +43,20 @@ _Key = tuple[int, str]
 
 
 class Translator(ast.NodeTransformer):
-    """A function of the file in JAX. `weights`: those that it came upon, by the names of arguments."""
+    """The translation of a function of the file. `weights`: the weights that it uses, by the names of arguments."""
 
     def __init__(self, file: File, model: Any) -> None:
         self.file, self.model = file, model
         self.static = Static(model, file.values)
         self.locals: set[str] = set()
         self.once: set[str] = set()  # names that are set in one place
-        self.counters: set[str] = set()  # names that loops set, and nothing else
+        self.counters: set[str] = set()  # names that only loops set
         self.lists: set[str] = set()
-        self.is_sure = True  # false in what runs, or runs again, depending on the inputs
+        self.is_sure = True  # false in code that runs, or runs again, depending on the inputs
         self.memory = Memory(file.texts)
         self.weights: dict[str, Weight] = {}
         self.places: dict[str, str] = {}  # by name: where the model has the weight
-        self.keys: dict[str, _Key] = {}  # by name: whose weight it is, for two names of the model may share one
+        self.keys: dict[str, _Key] = {}  # by name: the weight's identity, because names may share a weight
 
     def function(self, node: Function, entry: str, summary: str, numbers: dict[str, Any]) -> str:
         """Returns the function's text. `numbers`: arguments that are numbers, which the text does not take."""
@@ -71,7 +72,7 @@ class Translator(ast.NodeTransformer):
         self.once = {name for name, count in stored.items() if count == 1 and name not in names}
         self.counters = {name for name in looped if looped[name] == stored[name] and name not in names}
         self.static.names |= {name: value for name, value in numbers.items() if name not in stored}
-        # A change of an input by forward changes nothing that forward returns.
+        # If forward changes an input in place, its results stay the same.
         self.memory.arguments([] if entry else names)
         body = [f"{name} = {value!r}" for name, value in numbers.items()]
         statements: list[ast.stmt] = [ast.Return(node.body)] if isinstance(node, ast.Lambda) else node.body
@@ -100,7 +101,7 @@ class Translator(ast.NodeTransformer):
         self.file.notices.append(f"forward's {name} is {NARROWED[name]} here")
 
     def _known(self, node: ast.AST) -> Any:
-        """Returns its value; NotStatic: it depends on the inputs."""
+        """Returns a node's value; NotStatic: the value depends on the inputs."""
         try:
             return self.static.of(node)
         except Unset as why:
@@ -113,7 +114,7 @@ class Translator(ast.NodeTransformer):
         return found if isinstance(found, Part) else None
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
-        """Refuses to assign into a part of an array; another name of a layer is known from here on."""
+        """Refuses to assign into a part of an array. A new name of a layer is known from here on."""
         for one in node.targets:
             if any(isinstance(part, (ast.Subscript, ast.Attribute)) for part in ast.walk(one)):
                 what = "changes the model" if ast.unparse(one).startswith("self.") else "writes into an array"
@@ -170,13 +171,13 @@ class Translator(ast.NodeTransformer):
         return made
 
     def visit_While(self, node: ast.While) -> ast.AST:
-        """Keeps the statement, which runs depending on the inputs."""
+        """Keeps the statement, because the inputs decide whether it runs."""
         return self._unsure(node)
 
     visit_With = visit_Try = visit_While  # type: ignore[assignment]
 
     def _unsure(self, node: Any) -> ast.AST:
-        """Translates statements that run depending on the inputs: what they set is not known from here on."""
+        """Translates statements that run depending on the inputs. The names that they set are unknown from here on."""
         for name in {name for one in ast.walk(node) for name in _names_set(one)}:
             self.static.names.pop(name, None)
         before, self.is_sure = self.is_sure, False
@@ -187,7 +188,7 @@ class Translator(ast.NodeTransformer):
         return made
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST | None:
-        """Drops the assertion, which is no part of what is computed."""
+        """Drops the assertion, because it does not change the result."""
         return None
 
     def visit_For(self, node: ast.For) -> ast.AST | list[ast.stmt]:
@@ -231,7 +232,7 @@ class Translator(ast.NodeTransformer):
     visit_GeneratorExp = visit_ListComp
 
     def _layers(self, over: ast.expr, body: list[ast.AST]) -> list[Any] | None:
-        """Returns what a loop goes over, if that is layers, or numbers by which it takes layers."""
+        """Returns the items of a loop; None: they are neither layers, nor numbers by which it takes layers."""
         try:
             items = list(self.static.items(over))
         except NotStatic:
@@ -252,7 +253,7 @@ class Translator(ast.NodeTransformer):
         return isinstance(found, list) or (isinstance(found, Part) and isinstance(found.value, Group))
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        """Translates a local name, a number of the file, or a name of Python's own."""
+        """Translates a local name, a number of the file, or a name of a Python builtin."""
         if node.id in self.memory.changed and not _is_set(node):
             self._refuse(node, f"'{node.id}', which was changed in place through another name,")
         if node.id in self.static.names and not _is_set(node):
@@ -314,7 +315,7 @@ class Translator(ast.NodeTransformer):
                 return self._of_part(part, args, said)
             if dotted.startswith("torch."):
                 space, _, name = dotted.rpartition(".")
-                # Tensors have something else under that name.
+                # Tensors have another function of that name.
                 is_other = space == "torch.nn.functional" and name in ("unfold", "fold")
                 return self._of_form(name if space in _SPACES and not is_other else "", args, said)
             if isinstance(node.func, ast.Attribute) and not dotted:
@@ -372,7 +373,7 @@ class Translator(ast.NodeTransformer):
         return applied(FORMS[name], args, renamed(keywords))
 
     def _check_axis(self, args: list[ast.expr], keywords: dict[str, ast.expr]) -> None:
-        """Raises Refused where an axis is no number: it might be an array, element by element."""
+        """Raises Refused if an axis is not a number, because it might be an array that is used element by element."""
         for one in [*args[1:2], *(keywords[name] for name in ("dim", "axis") if name in keywords)]:
             is_number = _number_of(one) is not None
             is_axis = bool(keywords) or len(args) > 2 or (isinstance(one, ast.Name) and one.id in self.counters)
@@ -418,7 +419,7 @@ class Translator(ast.NodeTransformer):
         keywords: dict[str, ast.expr],
         around: dict[str, Any] | None = None,
     ) -> ast.expr:
-        """Translates a call of a function of the file into a call of one of the text's; `made`: the function itself."""
+        """Translates a call of a function of the file into a call in the text; `made`: the function itself."""
         names = [one.arg for one in node.args.args if one.arg != "self"]
         if any(isinstance(one, ast.Starred) for one in args):
             raise Refused("with arguments that are not written out")
@@ -452,7 +453,7 @@ class Translator(ast.NodeTransformer):
         return ast.Call(ast.Name(called, ast.Load()), [*inputs, *weights], [])
 
     def place_of(self, value: Any) -> Any:
-        """Returns a number, or a part of the model, for a value that a function of __init__ had around it."""
+        """Returns a number, or a part of the model, for a value that a function in __init__ has in its closure."""
         if value is None or isinstance(value, LITERALS):
             return value
         for name, one in vars(self.model).items():
@@ -531,7 +532,7 @@ class Translator(ast.NodeTransformer):
             self._refuse(node, f"'{dotted}', {why},")
 
     def _dotted(self, node: ast.AST) -> str:
-        """Returns the full name of what belongs to a module; empty: it belongs to none."""
+        """Returns the full name of a module's attribute; empty: the node is not one."""
         names: list[str] = []
         while isinstance(node, ast.Attribute):
             names.append(node.attr)

@@ -1,4 +1,4 @@
-"""The trial of a first kernel before anybody waits for a judge: its place in VMEM, the compiler, and its values."""
+"""The trial of a first kernel before anybody waits for a judge: its size in VMEM, its compilation, and its values."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from init.source import executed
 from programs import candidate, program, wire
 from reports import verdict
 
-# What a first kernel is tried for: the target of templates/pipeline.yaml.template.
+# The target of a trial is the target in templates/pipeline.yaml.template.
 _TOPOLOGY = "tpu7x:2x2x1"
 
-# A seed that takes the compiler longer is refused.
+# The maximum number of seconds that the compiler may take. A slower seed is refused.
 _COMPILER_SECONDS = 120
 
 # The folder of our packages.
@@ -35,18 +35,18 @@ _VALUES = "kernel.py must compute what reference.py does: compare them on small 
 
 
 class Refusal(NamedTuple):
-    """The reason against a seed, and what to write instead."""
+    """The reason against a seed, and advice on what to write instead."""
 
     why: str
     instead: str
 
 
 def seed_programs(kernel: str, task: Task, entry: str, sizes: dict[str, int]) -> tuple[jax.core.ClosedJaxpr, bytes]:
-    """Returns the seed's trace, and its program for a TPU. Raises what Mosaic, or the user's code, says against it."""
+    """Returns the seed's trace, and its program for a TPU. Raises the errors of Mosaic, or of the user's code."""
     candidate.known_tpu_on_cpu()
     shapes = structs(task.inputs, sizes)
     module = executed(kernel, Path("kernel.py"))
-    # In the judge's form: a kernel that is interpreted on this machine is compiled there.
+    # The judge's form of a program turns `interpret` off, so a kernel that is interpreted on this machine is compiled.
     closed = wire.unpack(wire.pack(jax.make_jaxpr(getattr(module, entry))(*shapes)))
     return closed, program.export_program(closed, shapes, candidate.DEFAULT_TARGET.platform)
 
@@ -61,8 +61,8 @@ def refusal_of(
 ) -> Refusal | None:
     """Returns the reason against a seed at the task's own sizes, then at `small` ones; None: there is no reason.
 
-    `function`: what the seed's values at small sizes are compared with. `cut`: how the seed was cut here; None: its
-    author cut it, in a way that is not known.
+    `function`: the function with whose values the seed's values are compared, at small sizes. `cut`: the way in which
+    evolve has cut the seed; None: its author has cut it, in a way that is not known.
     """
     if cut and (excess := excess_of(task, cut)):
         return Refusal(excess, _SMALLER.format(axes=" or ".join(uncut(task, cut)) or "the largest axis"))
@@ -84,7 +84,10 @@ def refusal_of(
 
 
 def _said_by_compiler(exported: bytes) -> tuple[str, str]:
-    """Returns what the compiler for a TPU v7x has against a program; in a process of its own, which it may end."""
+    """Returns the errors of the compiler for a TPU v7x on a program.
+
+    The compiler runs in a process of its own, which it may end.
+    """
     with tempfile.TemporaryDirectory() as folder:
         files = {name: Path(folder) / name for name in ("program", "dumps", "out")}
         files["program"].write_bytes(exported)

@@ -11,13 +11,13 @@ from typing import Any
 
 import jax
 
-# Functions of jax.random, and the bounds of what they draw, which the judge is to keep, too; randint has its own.
+# Functions of jax.random, and the bounds of their values, which the judge must keep, too. randint has its own bounds.
 DRAWERS = {"normal": "", "truncated_normal": "-2, 2", "uniform": "0, 1", "randint": "", "bernoulli": "0, 1"}
 
 
 @dataclass(frozen=True)
 class Draw:
-    """A call of jax.random: the name that it is assigned to, and what is asked of it."""
+    """A call of jax.random: the name that its result is assigned to, and its arguments."""
 
     name: str
     dtype: str
@@ -27,7 +27,7 @@ class Draw:
 
 @dataclass
 class Seen:
-    """What happened, in order; if the function failed, what happened before."""
+    """The events of a trace, in order; if the function failed, the events before the failure."""
 
     draws: list[Draw] = field(default_factory=list)
     gradients: list[str] = field(default_factory=list)  # named by their inputs: "grad_q"

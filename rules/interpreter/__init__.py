@@ -1,1 +1,1 @@
-"""Running a jaxpr and its kernels: whole, by steps of a grid, or at places, with an eye on memory and order."""
+"""The interpreter of jaxprs and kernels: whole, by steps of a grid, or at places. It checks accesses to memory."""

@@ -1,7 +1,7 @@
-"""Accesses beyond the end of memory, in words: whose memory it was, where in it, and at which step of the grid.
+"""Accesses beyond the end of memory, in words: the memory, the place in it, and the step of the grid.
 
-The interpreter numbers memories in the order in which it makes them, and reports the number. The names here are the
-spec's: nobody reads what a candidate calls its operands.
+The interpreter numbers memories in the order in which it makes them, and reports the number. The names here are those
+of the spec, and not the candidate's own names of its operands.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class Beyond(Exception):
 
 
 def names_of(flat: core.Jaxpr, signature: dict[str, Any]) -> Names:
-    """Returns the spec's names for all values that are an input or an output, if only in another shape or dtype.
+    """Returns the spec's names for all values that are an input or an output, also in another shape or dtype.
 
-    `flat`: of a program without calls (parts.py).
+    `flat`: the jaxpr of a program without calls (parts.py).
     """
     names: Names = {}
     names.update((v, entry["name"]) for v, entry in zip(flat.invars, signature["inputs"], strict=False))
@@ -68,14 +68,14 @@ def names_of(flat: core.Jaxpr, signature: dict[str, Any]) -> Names:
 
 
 class Watch:
-    """Notes where in its grid each core is, for kernels that report their steps to it."""
+    """Notes where in its grid each core is, for kernels that report their steps here."""
 
     def __init__(self) -> None:
         self._at: dict[int, list[int]] = {}
 
     @contextlib.contextmanager
     def entered(self) -> Iterator[None]:
-        """Has the interpreter name the memory of each access beyond its end, where it may only fail an assertion."""
+        """Makes the interpreter name the memory of each access beyond its end, and not only fail an assertion."""
         with contextlib.ExitStack() as stack:
             for name, how in _FUNCTIONS.items():
                 patched = _telling(getattr(interpreter, name), how)
@@ -83,7 +83,7 @@ class Watch:
             yield
 
     def step(self, point: Any, core_index: int) -> None:
-        """Called before each step of a core."""
+        """Notes a step of a core; called before the step."""
         self._at[core_index] = [int(axis) for axis in point]
 
     def found(self, error: Exception, equation: core.JaxprEqn, names: Names) -> Beyond | None:
@@ -120,7 +120,7 @@ def _telling(access: Callable[..., Any], how: str) -> Callable[..., Any]:
             text = f"Out-of-bounds {how} of {whose}: {how} [{where}] but buffer has shape {shape}"
             raise IndexError(text) from None
 
-    # DMAs call the functions that these wrap.
+    # DMAs call the wrapped functions.
     if hasattr(access, "__wrapped__"):
         told.__wrapped__ = _telling(access.__wrapped__, how)  # type: ignore[attr-defined]
     return told
@@ -179,7 +179,7 @@ def memories(equation: core.JaxprEqn) -> list[tuple[Kind, int]]:
 
 
 def memory_of(equation: core.JaxprEqn, names: Names) -> list[str]:
-    """Returns a kernel's memories in words, in the same order."""
+    """Returns a kernel's memories in words, in the order of `memories`."""
     of_inputs, of_outputs = _labels(equation, names)
     mapping = equation.params["grid_mapping"]
     first = mapping.num_dynamic_grid_bounds

@@ -1,11 +1,11 @@
 """The blocks of its operands that a kernel touches.
 
-By them a kernel that is only timed cannot leave out what others read, and steps that are said to be in no order cannot
-write the same block.
+The blocks show whether a kernel that is only timed leaves out blocks that checked kernels read. They also show whether
+steps that are declared to be in no order write the same block.
 
 The blocks of an operand are those that its index map gives over the whole grid. An array that is handed to a kernel
-twice is one operand. A map is not followed over all points of the grid, which may be millions, but over the
-points of those axes that each of its numbers depends on.
+twice is one operand. A map is not evaluated at all points of the grid, which may be millions. Each of its numbers is
+evaluated only at the points of the axes that it depends on.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from jax._src.pallas import core as pallas_core
 
 from interpreter.regions import Axis, Region, indices_of, of_axis
 
-# The most points of some of a grid's axes, or blocks of an operand, that are gone through together.
+# The maximum number of points of some of a grid's axes, or blocks of an operand, that are computed together.
 _MOST_POINTS = 1 << 24
 
-# By kernel and operand, the share of the operand's blocks that are touched; the least share of kernels in one place.
+# Maps "kernel and operand" to the share of the operand's blocks that are touched. Of kernels with the same key, the
+# smallest share counts.
 Footprints = dict[str, float]
 Array = np.ndarray[Any, Any]
 Grid = tuple[int, ...]
@@ -36,7 +37,7 @@ Grid = tuple[int, ...]
 
 # The number of buffers of a block in VMEM, if none is given.
 _BUFFERS = 2
-# The most points of a grid at each of which the blocks are looked at.
+# The maximum number of points of a grid whose blocks are checked one by one.
 _MOST_STEPS = 1 << 22
 
 
@@ -49,7 +50,7 @@ class Beyond(Exception):
 
 
 class TooLarge(Exception):
-    """The kernel has too many steps for each to be looked at."""
+    """The kernel has too many steps to be checked one by one."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class _Part:
 
 
 def footprints(jaxpr: core.Jaxpr) -> Footprints:
-    """Returns the footprints of all kernels in a program, without what depends on memory (scalars, a dynamic grid)."""
+    """Returns the footprints of a program's kernels, except where they depend on memory (scalars, a dynamic grid)."""
     out: Footprints = {}
     for where, equation, _ in _kernels(jaxpr, ""):
         mapping = equation.params["grid_mapping"]
@@ -91,7 +92,7 @@ def footprints(jaxpr: core.Jaxpr) -> Footprints:
 
 
 def reads_what_it_wrote(jaxpr: core.Jaxpr) -> bool:
-    """Whether a kernel is seen to read, in blocks and through an alias, what an earlier step has written."""
+    """Whether a kernel is seen to read, in blocks and through an alias, values that an earlier step has written."""
     return any(_reads_what_it_wrote(equation.params) for _, equation, _ in _kernels(jaxpr, ""))
 
 
@@ -110,7 +111,7 @@ def _reads_what_it_wrote(kernel: dict[str, Any]) -> bool:
 
 
 def parallel_axes(kernel: dict[str, Any]) -> list[int]:
-    """Returns the axes of a kernel's grid that are in no order: those that it says are parallel, and those of vmap."""
+    """Returns the axes of a kernel's grid that are in no order: its parallel axes, and the axes of vmap."""
     mapping = kernel["grid_mapping"]
     said = iter(getattr(kernel["compiler_params"], "dimension_semantics", None) or ())
     kinds = ["parallel" if axis in mapping.vmapped_dims else next(said, None) for axis in range(len(mapping.grid))]
@@ -118,7 +119,7 @@ def parallel_axes(kernel: dict[str, Any]) -> list[int]:
 
 
 def grid_of(mapping: Any, bounds: Sequence[Any]) -> Grid:
-    """Returns a kernel's grid; `bounds`: those that are known only at run time."""
+    """Returns a kernel's grid; `bounds`: the bounds that are known only at run time."""
     dynamic = iter(bounds)
     return tuple(bound if isinstance(bound, int) else int(next(dynamic)) for bound in mapping.grid)
 
@@ -126,8 +127,8 @@ def grid_of(mapping: Any, bounds: Sequence[Any]) -> Grid:
 class Blocks:
     """The places of the blocks of a kernel's operands, step by step, whatever they depend on.
 
-    `points`: [steps, axes of the grid], in the grid's order. `reads_what_it_wrote`: whether a step reads through an
-    alias what an earlier step has written, as `check_order` finds. Raises TooLarge.
+    `points`: [steps, axes of the grid], in the grid's order. `reads_what_it_wrote`: `check_order` sets it if a step
+    reads through an alias a block that an earlier step has written. Raises TooLarge.
     """
 
     def __init__(self, kernel: dict[str, Any], grid: Grid, scalars: list[Any]) -> None:
@@ -179,7 +180,7 @@ class Blocks:
             )
 
     def _check_written(self, block: Any, called: str) -> None:
-        """Checks that each block is written at one time, by one core, and overlaps no other."""
+        """Checks that each block is written without a break, by one core, and overlaps no other block."""
         at = self._starts(block).astype(np.int64)
         spans = at.max(axis=0) - at.min(axis=0) + 1
         numbers = (at - at.min(axis=0)) @ _strides(spans)
@@ -204,12 +205,12 @@ class Blocks:
             raise Overlap(f"two blocks of {called} overlap")
 
     def _check_read(self, read: Any, written: Any, called: str) -> None:
-        """Checks that no block that an earlier step has written is read through an alias, if it may be an old copy.
+        """Checks that no read through an alias may get an old copy of a block that an earlier step has written.
 
         Two facts hold for any pipeline: a block is not fetched before a buffer is free, and a buffer is not reused
-        before its old content is copied back. So with n buffers, a block is fetched at the earliest in the step in
-        which the block n fetches before it has been left. A written block is sure to be in the array once the output
-        has gone on to n other blocks.
+        before its old content is copied back. So with n buffers, a block is fetched at the earliest in the first step
+        after the block of n fetches before was used. A written block is sure to be in the array once the output has
+        gone on to n other blocks.
         """
         ours, theirs = self._starts(read), self._starts(written)
         grain = np.gcd(_grain(ours, read), _grain(theirs, written))
@@ -223,7 +224,8 @@ class Blocks:
         at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
         is_later = (known[at] == wanted) & (begun[first_turn[at]] < fetched[of_read])
         self.reads_what_it_wrote |= bool(is_later.any())
-        # The first step at which each block may be fetched, and at which what was written is sure to be there.
+        # For each fetched block, the first step in which it may be fetched. For each written block, the first step in
+        # which it is sure to be in the array.
         earliest = np.concatenate([np.full(_buffers(read) - 1, -1), fetched])[: len(fetched)]
         arrived = np.concatenate([begun, np.full(_buffers(written), len(self.points))])[_buffers(written) :]
         late = is_later & (earliest[of_read] <= arrived[first_turn[at]])
@@ -307,7 +309,7 @@ def check_order(jaxpr: core.Jaxpr) -> None:
     """Raises Overlap where a block of an output is left and written again, or written at points that are in no order.
 
     Points that differ in a parallel dimension are in no order. A block that is left goes back to HBM, and is not
-    fetched again. An output that nobody reads is memory to work in.
+    fetched again. An output that nobody reads is only working memory.
     """
     for _, equation, used in _kernels(jaxpr, ""):
         mapping = equation.params["grid_mapping"]
@@ -339,8 +341,8 @@ class _Writes:
     def check(self, parallel: list[int]) -> None:
         """Raises Overlap where a block is left and written again, or written by parallel steps."""
         self._check_parallel(parallel)
-        # Two turns of an axis that the map does not use show all that more would. Within a block's turn they show
-        # nothing.
+        # If the map does not use an axis, two turns of it show as much as all turns. If the axis is inside of all used
+        # axes, one turn is enough.
         inner = max(self._used, default=-1)
         turns = tuple(
             size if axis in self._used else min(size, 2 if axis < inner else 1) for axis, size in enumerate(self._grid)
@@ -379,7 +381,7 @@ class _Writes:
                 raise Overlap(f"block {self._block([at.get(axis, 0) for axis in range(len(self._grid))])} {message}")
 
     def _order(self, turns: Grid) -> Array:
-        """Returns the number of the block at each point of a grid, in its order."""
+        """Returns the number of the block at each point of a grid, in the grid's order."""
         order = np.zeros(turns, np.int64)
         for part, which in zip(self._parts, self._which, strict=True):
             shape = [turns[axis] if axis in part.axes else 1 for axis in range(len(turns))]

@@ -1,8 +1,9 @@
 """The gradients of a large function at some places, without the memory that the whole function takes.
 
 A gradient by a key of attention needs every query, so to compute only some places saves nothing. But gradients that JAX
-derives are linear in the outputs' cotangents. So what each piece of the outputs adds is computed by itself, from that
-piece of the function. A function with a derivative of its own need not be linear, and is not cut (`has_own_rule`).
+derives are linear in the outputs' cotangents. So the contribution of each piece of the outputs is computed by itself,
+from that piece of the function. A function with a derivative of its own need not be linear, and is not cut
+(`has_own_rule`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Function = Callable[..., Any]
 Arrays = Sequence[Any]
 
 # Pieces are made smaller until no value takes more bytes than this. All pieces together must not compute many more
-# bytes than the whole does: each piece computes again what every piece needs.
+# bytes than the whole does, because each piece computes again the values that every piece needs.
 _LARGEST = 2**29
 _MOST_AGAIN = 1.5
 _MOST_PIECES = 64
@@ -31,7 +32,7 @@ _JAX = str(Path(jax.__file__).parent)
 
 
 def has_own_rule(jaxpr: core.Jaxpr) -> bool:
-    """Whether a function has, anywhere in it, a derivative of its own. JAX's own rules give what would be derived."""
+    """Whether a function has, anywhere in it, a derivative of its own. JAX's own rules do not count as such."""
     for equation in jaxpr.eqns:
         if equation.primitive.name in ("custom_jvp_call", "custom_vjp_call"):
             told_in = str(equation.params["call_jaxpr"].jaxpr.debug_info.func_filename or "")
@@ -69,7 +70,7 @@ def gradients_at(
 
 
 def count_of_pieces(sizes: Callable[[int], tuple[int, int]]) -> int:
-    """Returns how many pieces to make, if one of so many computes values of these `sizes` (parts.py)."""
+    """Returns how many pieces to make. `sizes` (parts.py): those of one piece, for a number of pieces."""
     count = 1
     largest, all_in_one = sizes(1)
     while largest > _LARGEST and count < _MOST_PIECES:
@@ -81,7 +82,10 @@ def count_of_pieces(sizes: Callable[[int], tuple[int, int]]) -> int:
 
 
 def _of_piece(closed: core.ClosedJaxpr, by: Sequence[int], count: int, number: int) -> Function:
-    """Returns the function of what one of `count` pieces of the outputs adds to the gradients, at least as float32."""
+    """Returns a function for the share of one of `count` pieces of the outputs in the gradients.
+
+    The shares are at least float32.
+    """
     shapes = [v.aval.shape for v in closed.jaxpr.outvars]
     regions = [_piece(shape, count, number) for shape in shapes]
     own = len(closed.jaxpr.invars)

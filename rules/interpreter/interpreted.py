@@ -20,7 +20,8 @@ from jax.experimental.pallas import tpu as pltpu
 from interpreter import bounds, footprint, views
 from programs import candidate, promises, tpu_only
 
-# Operations whose results are not numbers if an operand is not. A kernel with no others on numbers cannot tell.
+# Operations whose results are NaN if an operand is NaN. A kernel with only such operations on numbers cannot tell NaN
+# from a number.
 _CARRIES = frozenset(
     """
     abs add add_any addupdate broadcast_in_dim concatenate copy cos cumsum div dma_start dma_wait dot_general
@@ -34,20 +35,23 @@ _TAKEN = frozenset(inspect.signature(interpreter.interpret_pallas_call).paramete
 
 
 def prepared(closed: core.ClosedJaxpr) -> core.ClosedJaxpr:
-    """Returns a program in operations that the interpreter has."""
+    """Returns a program that uses only operations that the interpreter has."""
     return closed.replace(jaxpr=views.without(tpu_only.without(closed.jaxpr)))
 
 
 def settings(**others: Any) -> pltpu.InterpretParams:
-    """Returns the settings. Memory behind an array, within its last tile, exists as on a TPU, and is not a number."""
+    """Returns the settings.
+
+    As on a TPU, memory continues after an array, up to the end of its last tile. It holds NaN there.
+    """
     candidate.known_tpu_on_cpu()
     return pltpu.InterpretParams(buffer_bounds="padded", **others)
 
 
 def parameters(equation: Any, watch: promises.Watch) -> dict[str, Any]:
-    """Returns the interpreter's parameters for a `pallas_call`, with its blocks called by their numbers.
+    """Returns the interpreter's parameters for a `pallas_call`, with numbers as its blocks' names.
 
-    `watch`: that of the kernel's promises.
+    `watch`: the watch on the kernel's promises.
     """
     params = {name: value for name, value in equation.params.items() if name in _TAKEN}
     params |= watch.watched(equation.params)
@@ -57,7 +61,7 @@ def parameters(equation: Any, watch: promises.Watch) -> dict[str, Any]:
 
 
 def _compiler_parameters(kernel: dict[str, Any]) -> Any:
-    """Returns compiler parameters for the interpreter, which only takes parallel dimensions before all others."""
+    """Returns compiler parameters for the interpreter, which takes parallel dimensions only before all others."""
     parallel = footprint.parallel_axes(kernel)
     if not parallel and kernel["compiler_params"] is None:
         return None
@@ -68,7 +72,7 @@ def _compiler_parameters(kernel: dict[str, Any]) -> Any:
 
 
 def can_tell(kernel: core.JaxprEqn) -> bool:
-    """Whether a kernel can tell a number from what is not one, or keeps whole numbers in memory."""
+    """Whether a kernel can tell NaN from a number, or keeps whole numbers in memory."""
     body = kernel.params["jaxpr"]
     return any(_is_whole_memory(v.aval) for v in body.invars) or _tells(body)
 
@@ -96,7 +100,7 @@ def _is_whole_memory(aval: Any) -> bool:
 
 @contextlib.contextmanager
 def filled(number: float | None, whole: Callable[[Any], int], flag: bool) -> Iterator[None]:
-    """The context of kernels that find these in memory that nobody wrote; `number` None: not a number."""
+    """The context in which memory that nobody wrote holds these values; `number` None: NaN."""
     plain = interpret_utils.get_uninitialized_value
 
     def value(dtype: Any, kind: Any) -> Any:
@@ -111,7 +115,7 @@ def filled(number: float | None, whole: Callable[[Any], int], flag: bool) -> Ite
 
 
 def forget(buffer: Any) -> None:
-    """Fills memory with what memory holds that nobody wrote."""
+    """Fills memory with the content of memory that nobody wrote."""
     buffer.content[...] = interpret_utils.get_uninitialized_value(buffer.content.dtype, "nan")
 
 
@@ -119,9 +123,9 @@ def forget(buffer: Any) -> None:
 def forgetting_blocks(equation: core.JaxprEqn, forget: Callable[[Any], None] = forget) -> Iterator[None]:
     """A context for tracing a kernel: an output's block that was copied back counts as memory that nobody wrote.
 
-    The interpreter has one memory for all blocks of an output, so a step that writes nothing would give what the step
-    before it has written. A TPU has two, in turn. `equation`: the kernel, whose blocks are called by their numbers
-    (bounds.numbered).
+    The interpreter has one memory for all blocks of an output, so a step that writes nothing would return the values of
+    the step before it. A TPU uses two memories in turn. `equation`: the kernel, whose blocks have numbers as their
+    names (bounds.numbered).
     """
     made = enumerate(bounds.memories(equation), bounds.FIRST)
     numbers = {str(output): number for number, (kind, output) in made if kind is bounds.Kind.OUTPUT_BLOCK}
@@ -145,8 +149,8 @@ def forgetting_blocks(equation: core.JaxprEqn, forget: Callable[[Any], None] = f
 class OneCoreEach:
     """The content of scratch memory, for each index of a kernel's parallel axes.
 
-    The interpreter takes parallel axes that do not stand before all others for ordered ones. On a TPU a core runs the
-    steps of some of their indices, and finds nothing that another core's steps have left.
+    The interpreter treats parallel axes as ordered axes if they do not come before all others. On a TPU, a core runs
+    the steps of some of their indices, and finds no values that another core's steps have left.
     """
 
     def __init__(self, equation: core.JaxprEqn) -> None:

@@ -1,7 +1,7 @@
 """The inputs of interpreted kernels, and whether the kernels leave them as they were.
 
-The interpreter copies a kernel's inputs into memory of its own, so nobody sees what a kernel does to them. Here the
-copies are compared: as they are made, and as they are when the kernel has run.
+The interpreter copies a kernel's inputs into memory of its own, so nobody sees how a kernel changes them. Here each
+copy is compared before and after the kernel has run.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Watch:
     """Looks at the memory of kernels that are traced while `entered`, whenever they run."""
 
     def __init__(self) -> None:
-        self._made: list[tuple[list[Any], np.ndarray[Any, Any]]] = []  # buffers, one per core, and what was in them
+        self._made: list[tuple[list[Any], np.ndarray[Any, Any]]] = []  # buffers, one per core, and their first content
         self._changed: list[bool] = []
 
     @contextlib.contextmanager

@@ -1,16 +1,17 @@
 """Some steps of a kernel's grid, run in Pallas' TPU interpreter: those that decide the requested part of its results.
 
 These are the steps that write the requested blocks, in the order of the grid. If one of them reads memory that none of
-them wrote, a step before it may have left something there. Then more steps are run: first those before it along the
-last axis of the grid, in the end all of them. So a kernel cannot tell that it is not run as a whole: what it finds in
-memory is what it would find.
+these steps wrote, an earlier step may have left a value there. Then more steps are run: first the steps before it along
+the last axis of the grid, and in the end all steps. So a kernel cannot tell that it is not run as a whole, because it
+finds the same values in memory.
 
-Steps along a parallel axis may be another core's, and nothing is handed from one to the next: what one leaves in memory
-is not a number for the other.
+Steps along a parallel axis may run on different cores, so no step gets a value from another. Memory that one step
+leaves holds NaN for the other.
 
-A kernel that copies by itself, or that could tell what memory holds that nobody wrote, is run in two ways, which must
-give the same results. Copies end when they are waited for, or where they are started. Memory that nobody wrote holds
-large whole numbers and what is not a number, or small whole numbers and a number.
+A kernel that copies by itself, or that could detect the content of memory that nobody wrote, is run in two ways, which
+must give the same results. In the first way, copies end when they are waited for, and memory that nobody wrote holds
+very high whole numbers and NaN. In the second way, copies end where they are started, and such memory holds very low
+whole numbers and an ordinary number.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class _Unwritten(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class _Plan:
-    """The way a kernel is run: its grid, the steps, and the parts of its operands that they need."""
+    """The plan of a kernel's run: its grid, the steps, and the parts of its operands that the steps need."""
 
     grid: tuple[int, ...]
     points: Points
@@ -55,14 +56,15 @@ class _Plan:
     parallel: list[int]  # axes of the grid
 
 
-# The interpreter's cost of an access to memory, and of a multiplication in a product, in operations on elements.
+# The interpreter's cost of an access to memory, and of one multiplication in a matrix product. The unit is an operation
+# on one element.
 _ACCESS, _MULTIPLICATION = float(1 << 20), 1 / 16
 
 
 def cost_of(jaxpr: core.Jaxpr) -> float:
-    """Returns about how much a kernel's step costs the interpreter, in operations on elements.
+    """Returns the approximate cost of a kernel's step in the interpreter, in operations on elements.
 
-    math.inf: a loop's length is not known. Around kernels, the kernels themselves cost nothing.
+    math.inf: the length of a loop is not known. In a program around kernels, the kernels themselves cost nothing.
     """
     return sum(map(_cost_of_equation, jaxpr.eqns))
 
@@ -88,16 +90,16 @@ def _cost_of_equation(equation: core.JaxprEqn) -> float:
 
 
 class Enough(Exception):
-    """The requested steps would cost more than is left."""
+    """The requested steps would cost more than the limit."""
 
 
 class SomeSteps:
     """Runs kernels for the requested regions of their results.
 
     An evaluation that meets `More` has to begin again: the kernel needs more of its operands. `steps` and `all_steps`
-    count the steps that were run, and all steps. `seed` draws what memory holds that nobody wrote. `is_second_way`: the
-    way of kernels that are run in two ways. `cost`: the cost of what was run, as in `cost_of`; where it would be more
-    than `most`, `Enough` is raised instead.
+    count the steps that were run, and all steps. `seed` determines the content of memory that nobody wrote.
+    `is_second_way` selects the way for kernels that are run in two ways. `cost` is the cost of the steps that were run,
+    as in `cost_of`. If it would exceed `most`, `Enough` is raised.
     """
 
     def __init__(self, seed: int = 0) -> None:
@@ -107,7 +109,7 @@ class SomeSteps:
         self.all_steps = 0
         self.is_second_way = False
         self._seed = seed
-        self._widths: dict[int, int] = {}  # by equation: steps before a wanted one that share so many first axes run
+        self._widths: dict[int, int] = {}  # by equation: how many first axes of a wanted step an earlier step shares
         self._plans: dict[int, _Plan] = {}
         # Each entry keeps its equation alive, so that the equation's id stays its own.
         self._compiled: dict[tuple[int, bool], Callable[..., Any]] = {}
@@ -126,7 +128,8 @@ class SomeSteps:
         blocks.check_ends()
         blocks.check_order([region is not None for region in regions])
         if blocks.reads_what_it_wrote:
-            # All steps have to run: an array is not memory that nobody wrote, so a missing write would not be seen.
+            # All steps have to run, because an array does not count as memory that nobody wrote. So a missing write
+            # would not be noticed.
             self._widths[id(equation)] = 0
         parallel = footprint.parallel_axes(equation.params)
         points = self._points(equation, blocks, regions, parallel)
@@ -166,7 +169,7 @@ class SomeSteps:
         return blocks.points[_and_those_before(blocks.points, wanted, width, parallel)]
 
     def _filled(self, is_second: bool) -> contextlib.AbstractContextManager[None]:
-        """The context in which kernels are traced and run: it decides what memory holds that nobody wrote."""
+        """The context in which kernels are traced and run: it decides the content of memory that nobody wrote."""
 
         def whole(dtype: Any) -> int:
             low, high = int(jnp.iinfo(dtype).min), int(jnp.iinfo(dtype).max)
@@ -217,7 +220,8 @@ def evaluate(
     closed: core.ClosedJaxpr, arguments: Sequence[Any], regions: Sequence[Region], kernels: SomeSteps
 ) -> list[Any]:
     """Returns the outputs' values at regions, as `parts.evaluate` does; each kernel runs only the steps it needs."""
-    # Flattened only once, because the kernels are known by their equations.
+    # Flattened before the loop, because kernels are identified by their equation objects, which a second flattening
+    # would replace.
     flat = parts.flattened(closed)
     while True:
         try:
@@ -250,7 +254,7 @@ def _and_those_before(
     return np.arange(len(points)) <= last[group]
 
 
-# The interpreter walks a whole grid; these functions make it a grid of the chosen points.
+# The interpreter runs every step of a grid. The functions below give it a grid that has only the chosen steps.
 
 
 def _some_steps(
@@ -286,12 +290,12 @@ def _some_steps(
 
 
 def _has_two_ways(equation: Any) -> bool:
-    """Whether a kernel copies by itself, or could tell what memory holds that nobody wrote."""
+    """Whether a kernel copies by itself, or could detect the content of memory that nobody wrote."""
     return jaxprs.copies_by_itself(equation.params["jaxpr"]) or interpreted.can_tell(equation)
 
 
 class _Buffer(shared_memory.Buffer):
-    """Memory that knows which of its elements were written, if none was when it was made."""
+    """Memory that knows which of its elements were written, if it was made without any."""
 
     def __init__(self, content: Any, ref_count: int = 1, logical_shape: Any = None) -> None:
         super().__init__(content, ref_count, logical_shape)
@@ -303,7 +307,7 @@ class _Buffer(shared_memory.Buffer):
         return self.written is not None and place is not None and not self.written[place].all()
 
     def place(self, ranges: Any) -> Any:
-        """Returns a range as it lies within the buffer; None: it lies outside."""
+        """Returns the part of a range within the buffer; None: the range is outside."""
         return interpret_utils.clip_range_to_shape(self._normalize_range(ranges), self.shape)
 
     def _set_within_logical_shape(self, rnge: Any, value: Any) -> None:
@@ -333,14 +337,14 @@ def _forget(buffer: _Buffer) -> None:
 
 
 class _Watch:
-    """Finds out where a kernel needs a step that was not run: the run ends there, and `found` is true.
+    """Finds out whether a kernel needs a step that was not run. If so, the run ends there, and `found` is true.
 
-    The kernel reads memory that nobody wrote there, or waits for a copy that nobody has started: no other core could
-    start it. After steps that are not run, what was left before counts as not written and not started, because these
+    Such a kernel reads memory that nobody wrote, or waits for a copy that nobody has started. (No other core could
+    start the copy.) After steps that are not run, memory counts as not written and copies as not started, because these
     steps may have left something else.
 
-    `left`: the reason about a semaphore that is not at 0, or a copy that is under way, after the last step of the grid,
-    or of an index of the parallel axes. Steps before that were not run can only have left more.
+    `left`: the message about a semaphore that is not at 0, or a copy that is under way, after the last step of the
+    grid, or of an index of the parallel axes. Earlier steps that were not run can only have left more.
     """
 
     def __init__(self) -> None:
@@ -356,7 +360,7 @@ class _Watch:
 
         @functools.wraps(plain)
         def get(*arguments: Any, source_info: Any = None, **named: Any) -> Any:
-            # Copies of blocks have no line of the kernel as their source, and they may copy what is not written.
+            # Copies of blocks have no line of the kernel as their source, and they may copy unwritten memory.
             self._thread.is_copy = source_info is None
             try:
                 return plain(*arguments, source_info=source_info, **named)
@@ -378,7 +382,7 @@ class _Watch:
         )
 
     def step(self, token: Any, point: Any, _: Any) -> Any:
-        """Called by the interpreter before each step of the kernel."""
+        """Prepares memory for a step. The interpreter calls this before each step of the kernel."""
         assert self._plan is not None
         grid, place = self._plan.grid, tuple(map(int, point))
         # The steps of one core have the same indices of the parallel axes.
@@ -396,7 +400,7 @@ class _Watch:
         return token
 
     def _end(self, said: str) -> None:
-        """Notes what is left after the last step of a core, or of an index of the parallel axes."""
+        """Notes semaphores and copies that are left after the last step of a core, or of a parallel index."""
         assert self._plan is not None
         inner = [size for axis, size in enumerate(self._plan.grid) if axis not in self._plan.parallel]
         if self._last is None or self._last[1] + 1 != math.prod(inner):
@@ -407,7 +411,7 @@ class _Watch:
             self.left = said
 
     def _forget(self, is_another_core: bool) -> None:
-        """Forgets what the steps before have left: copies under way end, and memory counts as not written."""
+        """Forgets the state that earlier steps have left: copies under way end, and memory counts as not written."""
         memory = interpreter._get_shared_memory()
         for semaphore in memory.sem.values():
             for tasks in semaphore.tasks:
@@ -434,7 +438,7 @@ class _Watch:
         plain_padded, padded_shape = interpreter._get_with_padding, interpreter._get_padded_shape
 
         def padded(value: Any, kind: Any) -> Any:
-            # Without padding there is no copy: that of a table of gigabytes would be too much.
+            # Without padding there is no copy, because the copy of a table of gigabytes would be too large.
             return value if padded_shape(value.shape, value.dtype) == value.shape else plain_padded(value, kind)
 
         def read(this: Any, key: Any, rnge: Any, *arguments: Any, **named: Any) -> Any:
@@ -485,7 +489,7 @@ class _Watch:
 
 
 def _uses_what_it_replaces(jaxpr: core.Jaxpr) -> bool:
-    """Whether a store's result is used: the old content of memory, whose reading the watch does not see."""
+    """Whether a store's result is used. It is the memory's old content, and the watch does not see that read."""
     used = {atom for equation in jaxpr.eqns for atom in equation.invars if not isinstance(atom, core.Literal)}
     used |= {atom for atom in jaxpr.outvars if not isinstance(atom, core.Literal)}
     return any(

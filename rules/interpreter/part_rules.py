@@ -1,4 +1,4 @@
-"""Rules: how each operation of JAX is computed at a region of its results, from regions of its operands.
+"""The rules by which each operation of JAX is computed at a region of its results, from regions of its operands.
 
 An operation that has no rule here is computed whole.
 """
@@ -33,7 +33,7 @@ _REDUCTIONS = frozenset(
 
 @dataclass(frozen=True)
 class Rule:
-    """How an operation is computed at a region of its results.
+    """The rule by which an operation is computed at a region of its results.
 
     `needs` gives each operand's region for the results' regions; None: the operand is not needed. `run` gives the
     results' regions, as arrays, from the operands' regions.
@@ -52,7 +52,7 @@ def bound(equation: Any, operands: Sequence[Any], **changed: Any) -> Sequence[An
 
 
 def taken(values: Sequence[Any], equation: Any, results: Sequence[Region | None]) -> list[Any]:
-    """Cuts the results' regions out of whole results; None: nothing is asked for."""
+    """Cuts the results' regions out of whole results; None: nothing of a result is requested."""
     return [
         None if region is None else take(value, whole(v.aval.shape), region, v.aval.shape)
         for value, region, v in zip(values, results, equation.outvars, strict=True)
@@ -205,7 +205,7 @@ def _run_reshape(equation: Any, results: list[Region | None], operands: list[Any
     if 0 in before or equation.params.get("dimensions") is not None:
         return _run_all(equation, results, operands)
     assert within is not None
-    # Group by group, from the last one, so that the axes before a group stay where they are.
+    # The last group comes first, so that the axes before a group keep their places.
     for old, new in reversed(_groups(before, after)):
         have, want = _flat_indices(within, before, old), _flat_indices(region, after, new)
         first = old.start
@@ -273,7 +273,7 @@ def _run_iota(equation: Any, results: list[Region | None], _: list[Any]) -> Sequ
 
 
 def _needs_along(equation: Any, results: list[Region | None]) -> list[Region | None]:
-    """A cumulative operation needs all of its axis."""
+    """Returns the region for a cumulative operation, which needs all of its axis."""
     region, axis = _only(results), equation.params["axis"]
     return [(*region[:axis], None, *region[axis + 1 :])]
 
@@ -351,7 +351,7 @@ _RULES: dict[str, Rule] = {
 
 
 def rule_of(equation: Any) -> Rule:
-    """The operation's rule."""
+    """Returns the operation's rule."""
     name = equation.primitive.name
     if name in _ELEMENTWISE:
         # A bitcast to a narrower type adds an axis.

@@ -4,7 +4,7 @@
 then computes these regions only, operation by operation (part_rules.py).
 
 The oracle of a large timed case is computed in this way, and so are the values of a candidate's program, whose kernels
-are run for those steps of their grids that write what is asked for (kernel_steps.py).
+run only the steps of their grids that write the requested regions (kernel_steps.py).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from programs import jaxprs
 
 
 class Kernels(Protocol):
-    """How a program's kernels are computed."""
+    """The way in which a program's kernels are computed."""
 
     def needs(self, equation: Any, regions: list[Region | None], value: Callable[[Any], Any]) -> list[Region | None]:
         """Returns the operands' regions that the results' regions need; `value` computes an operand as a whole."""
@@ -70,7 +70,8 @@ def sizes(closed: core.ClosedJaxpr, regions: Sequence[Region]) -> tuple[int, int
     return max(computed, default=0), sum(computed)
 
 
-# The most turns of a loop with kernels in it that is unrolled: each turn's kernels are compiled again.
+# The maximum number of turns of a loop with kernels that is unrolled. The limit is low because each turn's kernels are
+# compiled again.
 _MOST_UNROLLED = 64
 
 
@@ -83,7 +84,7 @@ def _is_unrolled(equation: Any) -> bool:
 def flattened(closed: core.ClosedJaxpr, is_unrolled: bool = True) -> core.ClosedJaxpr:
     """Returns the program without calls and, if `is_unrolled`, without short loops that have kernels in them.
 
-    The called programs, and every turn of a loop, stand in their place.
+    The called programs, and the turns of a loop, replace them.
     """
 
     def is_turned(equation: Any) -> bool:
@@ -162,7 +163,7 @@ class _Evaluation:
         self._kernels = kernels
 
     def at(self, atoms: Sequence[Any], regions: Sequence[Region | None]) -> list[Any]:
-        """The values of some atoms at regions; None where no region is asked for."""
+        """Returns the values of some atoms at regions; None for an atom without a region."""
         needed, plan = self.plan(atoms, regions)
         held = dict(self._given)
         uses: dict[Any, int] = {}
@@ -237,7 +238,7 @@ def _needs_scan(equation: Any, results: list[Region | None]) -> list[Region | No
 
 
 def _turns(equation: Any, results: list[Region | None]) -> tuple[Axis, list[Region | None]]:
-    """Returns the turns of a loop that are asked for, and the regions of the body's outputs."""
+    """Returns the requested turns of a loop, and the regions of the body's outputs."""
     turns: Region | None = None
     for region in results:
         if region is not None:

@@ -1,7 +1,7 @@
-"""Races that the interpreter finds, in words: whose memory two accesses touch, and where; and semaphores left over.
+"""Races that the interpreter finds, in words: whose memory two accesses touch, and where; and semaphores not at 0.
 
-Two cores may write the same block of a blocked output that the program around a kernel does not use: nobody reads that
-output, and nothing in the kernel can. Library kernels have such outputs for what other systems call scratch.
+Two cores may write the same block of a blocked output that the program around a kernel does not use, because neither
+that program nor the kernel reads the output. Library kernels use such outputs as scratch memory.
 
 A signal goes to the core that sends it, as on a TPU; the interpreter would send it to the first core. Each semaphore
 has to be back at 0 when a kernel ends, because the next kernel would find it otherwise. It also has to be back at 0
@@ -47,7 +47,7 @@ def used_in(flat: core.Jaxpr) -> frozenset[core.Var]:
 
 
 class Watch:
-    """Notes the first race, or semaphore left over, of kernels that run while it is `entered`."""
+    """Notes the first race, or semaphore that is not back at 0, of kernels that run while it is `entered`."""
 
     def __init__(self, flat: core.Jaxpr | None, names: Names) -> None:
         self.found = ""
@@ -58,7 +58,7 @@ class Watch:
         self._inside = None if flat is None else {v for equation in flat.eqns for v in equation.outvars}
 
     def step(self, point: Sequence[Any], core_index: int) -> None:
-        """Called before each step of a core."""
+        """Notes a step of a core; called before the step."""
         now = [int(point[axis]) for axis in self._parallel]
         before = self._at.get(core_index, now)
         self._at[core_index] = now
@@ -66,7 +66,7 @@ class Watch:
             self.found = PASSED_ON
 
     def _is_left(self, core_index: int | None = None) -> bool:
-        """Whether a semaphore, of a core or of any, is not at 0."""
+        """Whether a semaphore is not at 0; `core_index`: of which core; None: of any core."""
         left = interpreter._get_shared_memory().get_sempahores_with_nonzero_count(0)
         return any(core_index in (None, of_core) for _, of_core in left)
 

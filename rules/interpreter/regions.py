@@ -1,6 +1,7 @@
-"""Regions: the part of an array that is asked for.
+"""Regions: the requested parts of arrays.
 
-A region has for each axis the sorted indices that are asked for, or None for all of them; it is all their combinations.
+For each axis, a region has the sorted indices that are requested, or None for all indices. The region is all
+combinations of these indices.
 """
 
 from __future__ import annotations
@@ -10,23 +11,23 @@ from typing import Any
 
 import numpy as np
 
-# The indices that are asked for along an axis, sorted and distinct; None: all of them.
+# The requested indices along an axis, sorted and distinct; None: all indices.
 Axis = np.ndarray[Any, Any] | None
 Region = tuple[Axis, ...]
 
 
 def whole(shape: Sequence[int]) -> Region:
-    """The region that is all of an array of this shape."""
+    """Returns the region that is all of an array of this shape."""
     return (None,) * len(shape)
 
 
 def size_of(region: Region, shape: Sequence[int]) -> tuple[int, ...]:
-    """How many indices a region has along each axis of an array of this shape."""
+    """Returns how many indices a region has along each axis of an array of this shape."""
     return tuple(n if axis is None else len(axis) for axis, n in zip(region, shape, strict=True))
 
 
 def union(one: Region | None, other: Region | None, shape: Sequence[int]) -> Region | None:
-    """The smallest region that has both in it; None is nothing."""
+    """Returns the smallest region that contains both; None: an empty region."""
     if one is None or other is None:
         return other if one is None else one
     return tuple(
@@ -36,7 +37,7 @@ def union(one: Region | None, other: Region | None, shape: Sequence[int]) -> Reg
 
 
 def of_axis(indices: Any, size: int) -> Axis:
-    """Returns indices as those of an axis of this size; None: all of them."""
+    """Returns indices as those of an axis of this size; None: all indices."""
     return None if len(indices) == size else np.asarray(indices)
 
 

@@ -1,10 +1,10 @@
 """Views of references (another shape, type or order of dimensions), rewritten for the TPU interpreter.
 
-The interpreter knows only slices. An access through another view (`ref.reshape(…)`, `ref.bitcast(…)`,
-`ref.transpose(…)`) becomes an access to the whole of what the slices before the first view leave: it is read, taken
-apart, and written back. An index behind a view that lies beyond the view would be moved into it unseen. So where there
-is one, the whole is read and written beyond its own end, too, which the interpreter sees. Masked stores are rewritten
-in the same way where the interpreter would take them for out of bounds.
+The interpreter knows only slices, not other views (`ref.reshape(…)`, `ref.bitcast(…)`, `ref.transpose(…)`). The slices
+before the first such view select a part of the memory. An access through the view becomes an access to this whole part:
+the part is read, taken apart, and written back. An index that lies beyond its view would be moved into the view unseen.
+So if there is such an index, the part is read and written beyond its own end, too, which the interpreter sees. Masked
+stores are rewritten in the same way if the interpreter would take them for out of bounds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from programs import jaxprs
 
 
 def without(jaxpr: core.Jaxpr) -> core.Jaxpr:
-    """Returns the jaxpr without views in what its kernels read and write."""
+    """Returns the jaxpr without views in the accesses of its kernels."""
     made: core.Jaxpr = jaxprs.changed(jaxpr, _change)
     return made
 
@@ -59,7 +59,7 @@ def _change(equation: core.JaxprEqn, _: jaxprs.Place) -> Sequence[core.JaxprEqn]
 
 
 def _operands(equation: core.JaxprEqn, operands: Sequence[Any]) -> tuple[tuple[Any, ...], Any, Any]:
-    """Returns an access's views of its reference, the value that it writes, and the mask; None: it has none."""
+    """Returns an access's views of its reference, the value that it writes, and the mask; None: there is none."""
     params = equation.params
     if equation.primitive is state_primitives.get_p:
         return jax.tree.unflatten(params["tree"], operands[1:]), None, None
@@ -85,7 +85,7 @@ def _apart(transforms: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]
 
 
 def _whole(shape: Sequence[int], is_beyond: Any) -> indexing.NDIndexer:
-    """Returns the index of all of an array of this shape; where `is_beyond` is true, of as much behind its end."""
+    """Returns the index of all of an array of this shape; if `is_beyond` is true, of as much memory after its end."""
     slices = [indexing.Slice(0, size) for size in shape]
     if is_beyond is not None:
         slices[0] = indexing.Slice(jnp.where(is_beyond, shape[0], 0), shape[0])
@@ -93,7 +93,7 @@ def _whole(shape: Sequence[int], is_beyond: Any) -> indexing.NDIndexer:
 
 
 def _beyond(shape: tuple[int, ...], views: Sequence[Any]) -> Any:
-    """Returns whether an index lies beyond what it goes into; None: all are known to lie within."""
+    """Returns whether an index lies beyond the array that it goes into; None: no index can."""
     found = []
     for view in views:
         if not isinstance(view, indexing.NDIndexer):
@@ -108,7 +108,7 @@ def _beyond(shape: tuple[int, ...], views: Sequence[Any]) -> Any:
 
 
 def _read(array: Any, views: Sequence[Any]) -> Any:
-    """Returns what the views show of an array."""
+    """Returns the part of an array that the views show."""
     for view in views:
         if isinstance(view, types.TransposeTransform):
             array = array.transpose(view.permutation)
@@ -118,7 +118,7 @@ def _read(array: Any, views: Sequence[Any]) -> Any:
 
 
 def _written(array: Any, views: Sequence[Any], value: Any) -> Any:
-    """Returns the array with a value where the views show it."""
+    """Returns the array with a value in place of the part that the views show."""
     if not views:
         return value
     view, rest = views[0], views[1:]

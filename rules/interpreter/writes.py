@@ -16,10 +16,10 @@ from jax._src.state import types as state_types
 
 from programs import jaxprs
 
-# A wait has the effect of writing what was copied, but the copy has done that.
+# A wait has the effect of a write of the copied data, but the copy itself has done that write.
 _WAITS = frozenset({"dma_wait"})
 
-# Memory spaces in which an operand is the array itself, and no copy of a part of it.
+# Memory spaces in which an operand is the array itself, and not a copy of a part of it.
 _WHOLE = (pallas_core.MemorySpace.ANY, tpu_core.MemorySpace.HBM)
 
 
@@ -48,10 +48,10 @@ def _check_kernel(kernel: dict[str, Any]) -> None:
 
 
 def guarded(kernel: dict[str, Any]) -> list[int]:
-    """Returns the numbers of the operands that a kernel may not write to, without dynamic bounds of the grid.
+    """Returns the numbers of the operands that a kernel may not write to; dynamic bounds of the grid do not count.
 
-    A prefetched scalar is the kernel's own copy, in which many kernels keep what one step leaves for the next. But
-    where an index map reads the scalar, a TPU fetches by what was written, and no interpreter does.
+    A prefetched scalar is the kernel's own copy, in which many kernels keep values from one step for the next. But if
+    an index map reads the scalar, a TPU fetches blocks by the written value, and no interpreter does.
     """
     mapping = kernel["grid_mapping"]
     scalars = mapping.num_index_operands
@@ -111,7 +111,7 @@ def _written_by(equation: core.JaxprEqn) -> list[core.Var]:
 
 
 def _given(equation: core.JaxprEqn, body: core.Jaxpr) -> Sequence[tuple[core.Var, Any]]:
-    """Pairs what a body of an operation takes with the operands; a loop or a branch gives its last operands."""
+    """Pairs the inputs of an operation's body with the operands; a loop or a branch passes its last operands."""
     if equation.primitive.name == "run_scoped":
         return list(zip(body.constvars, equation.invars, strict=True))
     params, operands = equation.params, list(equation.invars)

@@ -1,1 +1,1 @@
-"""The rules by which candidates are judged: what is drawn, what is compared, and what the contract asks for."""
+"""The rules by which candidates are judged: the drawn inputs, the comparison of outputs, and the contract."""

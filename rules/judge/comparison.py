@@ -19,19 +19,20 @@ from judge.judge_inputs import PUBLIC, SETS, Array, InputSet
 from programs import program
 from reports import verdict
 
-# Smaller values count as zero: how denormal numbers are rounded depends on the machine.
+# Smaller values count as zero, because the rounding of denormal numbers depends on the machine.
 FLOOR = 1e-30
 # A reference whose own error is below this share of a unit in the last place was lucky. Programs need not be as lucky.
 _LUCK = 0.3
 
-# How many times as large a right program's error may be where few elements make up nearly all of it.
+# The limit on the error as a whole (the root mean square) is multiplied by this if a few elements make up nearly all of
+# the error.
 _OF_FEW = 4.0
 
-# A root mean square above so many times the median size comes from a few large elements.
+# A root mean square of more than this many times the median size comes from a few large elements.
 _TYPICAL = 4.0
 
-# An element may be off by what the reference errs by in elements up to 2**_NEAR times as large. That covers what is
-# left of a sum whose terms cancel out, but it grants no small element the errors of large ones.
+# An element may be off by as much as the reference is in elements up to 2**_NEAR times as large. That covers the rest
+# of a sum whose terms cancel out, but a small element may not be off by as much as the largest ones.
 _NEAR = 3
 
 # The largest error that is called rounding, as a share of the outputs' root mean square.
@@ -91,7 +92,7 @@ class Output:
     places: Array | None
     own_error: float  # the reference's own error, as a root mean square
     own_worst: Array  # the reference's own largest error up to each order of size (judge_inputs.order_of)
-    around: Array | None = None  # the values that set the unit, where `oracle` is only a part of them
+    around: Array | None = None  # the values that set the unit, if `oracle` is only a part of them
 
     @property
     def is_floating(self) -> bool:
@@ -144,7 +145,7 @@ class Output:
 
 
 def output_of(got: Array, expected: Expected, drawn: InputSet, number: int, declared: dict[str, Any]) -> Output:
-    """Joins an output with what the step expect found for it."""
+    """Joins an output with the values that the step expect found for it."""
     name = f"{drawn.name}.{number}"
     return Output(
         declared,
@@ -200,7 +201,7 @@ def check_elements(output: Output, tolerance: dict[str, float]) -> None:
         told = f"{output.values.flat[worst]:.6g}, not {output.oracle.flat[worst]:.6g}"
         how = f"off by {difference.flat[worst]:.3g}, the bound is {bound.flat[worst]:.3g}, the unit {unit:.3g}"
         reason = f"{off.size} of {difference.size} elements are off; the worst at [{text}]: {told} ({how})"
-        # A program that rounds too much is off by little; one that computes something else is off by much.
+        # A program that rounds too much is off by little; a program that computes something else is off by much.
         kind = "precision" if float(off.max()) <= _ROUNDING * output.size else "incorrect"
         raise output.refusal(kind, reason, worst)
 
@@ -257,13 +258,13 @@ def arrays_of(content: bytes, entries: list[dict[str, Any]]) -> tuple[list[Array
 
 
 def read_expected(content: bytes) -> Expected:
-    """The arrays that the step expect wrote."""
+    """Reads the arrays that the step expect wrote."""
     with np.load(io.BytesIO(content), allow_pickle=False) as stored:
         return {name: stored[name] for name in stored.files}
 
 
 def read_case(args: argparse.Namespace) -> tuple[Expected, dict[str, Any], dict[str, float], str]:
-    """Reads a case from the files that flags name: what is expected, its signature, its tolerance and the secret."""
+    """Reads a case from the files that flags name: its expected values, signature and tolerance, and the secret."""
     return (
         read_expected(Path(args.expected).read_bytes()),
         verdict.read_json(args.signature),

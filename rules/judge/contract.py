@@ -1,8 +1,8 @@
-"""Whether a program is of the kind that was asked for, from its text only; nothing is run.
+"""The check that a program is of the requested kind. It reads only the program's text, and runs nothing.
 
-The work has to be done, and it has to be done inside kernels. Nothing is baked in, and nothing calls out. Every output
-depends on the inputs. Dots and sums are as precise as the spec asks. The program of a case that is only timed is made
-of what the programs of the checked cases are made of. The report also describes the program, for people and mutators.
+The work has to be done, and it has to be done inside kernels. No results are baked in, and nothing calls out. Every
+output depends on the inputs. Dots and sums are as precise as the spec asks. The program of a case that is only timed
+has the same parts as the programs of the checked cases. The report also describes the program, for people and mutators.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from programs import program, wire
 from reports import verdict
 from reports.verdict import Report
 
-# Allowed besides kernels: what JAX itself writes for functions that StableHLO has no operation for.
+# The custom calls that are allowed besides kernels. JAX itself writes them for functions that StableHLO lacks.
 _ALLOWED_TARGETS = frozenset(
     {program.CUSTOM_CALL, "Sharding", "mhlo.erf", "mhlo.topk", "mhlo.acos", "mhlo.asin", "mhlo.sinh", "mhlo.cosh"}
 )
@@ -52,12 +52,13 @@ _ELEMENT_TYPES = {
 }
 
 
-# The advice for a case that is only timed, and takes a way that no checked case takes.
+# The advice for a case that is only timed, and takes a path through the code that no checked case takes.
 _SHOWN_BY = "tag it 'check', or add a checked case whose sizes take the same path through the code"
 
 # Narrower whole numbers than this stand for numbers that were rounded.
 _LEAST_WHOLE_BITS = 32
-# The least share of copies that is waited for, where a large grid is counted by a sample of its steps; else all.
+# If only a sample of a large grid's steps is counted, at least this share of the copies, and of the signals, must be
+# waited for. Otherwise all must be waited for.
 _AWAITED = 0.98
 
 
@@ -92,7 +93,7 @@ def _whole_bits(name: str) -> int:
 
 
 def _number(value: float) -> float | None:
-    """Returns a number for a report, which has no infinity."""
+    """Returns a number for a report; None: the number is not finite, and a report cannot hold it."""
     return value if math.isfinite(value) else None
 
 
@@ -135,7 +136,7 @@ def _check_inside(inside: float, terms: dict[str, Any]) -> None:
 
 
 def _check_outside(outside: Count, terms: dict[str, Any]) -> None:
-    # Work outside of kernels may be much of a small case, but is little of the cases that count.
+    # Work outside of kernels may be a large share of a small case. Only the timed cases count, in which it is small.
     if not terms["is_timed"]:
         return
     if outside.most > terms["max_outside_flops"] * terms["flops"]:
@@ -187,12 +188,12 @@ def _check_words(traced: core.Jaxpr, terms: dict[str, Any], signature: dict[str,
 
 
 def _check_rounding(traced: core.Jaxpr, terms: dict[str, Any]) -> None:
-    # By default, a spec with whole numbers may ask for rounding to them.
+    # If the spec does not name the type, it may ask for rounding to whole numbers.
     if not terms.get("is_operand_said"):
         return
     least = mosaic.FLOAT_BITS.get(_ELEMENT_TYPES.get(terms["operand"], ""), 0)
     for name in sorted(sums.rounded_in(traced)):
-        # One bit is the sign's.
+        # One bit is the sign.
         if _whole_bits(name) - 1 < least:
             asked = f"the spec asks for {terms['operand']} at least (contract.operand)"
             raise Breach(f"floats are rounded to {name} and multiplied in a product; {asked}", "precision")
@@ -244,7 +245,8 @@ def _is_same_call(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def _check_coverage(traced: Traced, signature: dict[str, Any]) -> None:
-    # A program that was rejected for a checked case is out anyway. A call with gradients is another one than without.
+    # A program that was rejected for a checked case is out anyway. A call with gradients differs from a call without
+    # them.
     checked = [one for one in traced.checked if one.jaxpr and _is_same_call(one.signature, signature)]
     if not checked:
         return
@@ -260,7 +262,8 @@ def check(
 ) -> None:
     """Raises Breach where a candidate breaks the contract.
 
-    `surveys`: those of its exported programs, the device's first. Without them, checks that need them are left out.
+    `surveys`: the surveys of its exported programs, the device's first. Without them, checks that need them are left
+    out.
     """
     jaxpr = wire.unpack(traced.jaxpr).jaxpr
     device = surveys[:1]
@@ -288,7 +291,7 @@ def check(
 
 
 def _summary(survey: Surroundings, kernels: list[Work]) -> dict[str, Any]:
-    """Returns what a report says of a program, broken or not."""
+    """Returns a report's description of a program, whether or not the program breaks the contract."""
     outside = survey.work
     dots = [{"operands": list(d.operands), "result": d.result} for w in [*kernels, outside] for d in w.dots]
     return {

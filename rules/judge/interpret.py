@@ -1,12 +1,12 @@
-"""A candidate's kernels in Pallas' TPU interpreter, which sees what a plain run does not.
+"""A candidate's kernels in Pallas' TPU interpreter, which sees faults that a plain run does not.
 
 Memory that nobody wrote is not a number, blocks and slices outside of their arrays are errors, unordered accesses of
 DMAs and of two cores are races, and the order of grid dimensions that are said to be parallel is drawn. A kernel that
-can tell what is not a number runs a second time, where such memory holds a number like any other. Both runs are on
-secret inputs, the second on a kind of them that is drawn for each kernel. A race may depend on values in kernels that
-copy by themselves, so these run on every kind if their grids are small. The interpreter is not trusted to say that a
-kernel is right: this step can only reject one. A kernel that the interpreter cannot run is reported, and left to
-the other steps.
+can detect NaN runs a second time, and then such memory holds an ordinary number. Both runs are on secret inputs, the
+second run on a kind of inputs that is drawn for each kernel. In kernels that copy by themselves, a race may depend on
+values, so these kernels run on every kind if their grids are small. The interpreter is not trusted to say that a kernel
+is right: this step can only reject one. A kernel that the interpreter cannot run is reported, and the other steps judge
+it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _REVISITED = re.compile(r"Error: (Revisited block[^\n]*)")
 
 
 class _Interpreter:
-    """Runs the kernels of a program without calls; `race`: whose memory the first race was about."""
+    """Runs the kernels of a program without calls; `race` describes the first race."""
 
     def __init__(self, seed: int, flat: core.Jaxpr | None = None, signature: dict[str, Any] | None = None) -> None:
         self._names = {} if flat is None or signature is None else bounds.names_of(flat, signature)
@@ -82,12 +82,12 @@ class _Interpreter:
             raise self._bounds.found(error, equation, self._names) or error from error
         self._promises.check()
         self._inputs.check(equation.params)
-        # An output that shares an input's memory comes back as long as all its blocks are.
+        # An output that shares an input's memory is returned with the length of all its blocks together.
         avals = equation.params["out_avals"]
         return [out[tuple(map(slice, aval.shape))] for out, aval in zip(outputs, avals, strict=True)]
 
     def _record(self, token: Any, point: Any, core_index: Any) -> Any:
-        """Called by the interpreter before each step."""
+        """Notes a step. The interpreter calls this before each step."""
         self._bounds.step(point, int(core_index))
         self._cores.step(point)
         self._races.step(point, int(core_index))
@@ -95,11 +95,11 @@ class _Interpreter:
 
     @property
     def race(self) -> str:
-        """The first race, or semaphore left over, in words; empty: none."""
+        """The first race, or semaphore that is not back at 0, in words; empty: none."""
         return self._races.found
 
 
-# Kernels read and write the values of these sets as any other numbers, so they show little.
+# Kernels read and write the values of these sets like any other numbers, so the sets show little.
 _TELLS_LITTLE = ("large", "small", "denormal")
 
 
@@ -112,7 +112,7 @@ class _Look:
 
 
 def said_by(error: Exception) -> dict[str, str]:
-    """Returns an answer's words for an error: what it found, or that the run could not go on."""
+    """Returns an answer for an error: the fault that it reports, or why the run could not go on."""
     text = str(error)
     if isinstance(error, footprint.Overlap):
         return {"kind": "race", "reason": text}
@@ -146,7 +146,7 @@ def as_function(packed: bytes, signature: dict[str, Any], secret: str) -> Callab
     return lambda *arguments: outer.evaluate(closed, arguments, run_kernel)
 
 
-# The most steps of all grids of a program that is run on all sets.
+# A program is run on all sets of inputs only if its grids have at most this many steps in total.
 _FEW_STEPS = 64
 
 
@@ -223,7 +223,7 @@ def _seed_of(packed: bytes, word: str, secret: str) -> int:
 
 
 def _looks(packed: bytes, expected: comparison.Expected, secret: str) -> tuple[_Look, _Look]:
-    """Returns how a program is looked at, the second time only if it can tell what is not a number."""
+    """Returns the two runs of a program. The second run is only for a program that can detect NaN."""
     known = comparison.known_sets(expected)
     hidden = [drawn for drawn in known if drawn.name == HIDDEN.name] or [PUBLIC]
     others = [drawn for drawn in known if drawn.name not in (PUBLIC.name, hidden[0].name)]
@@ -250,8 +250,8 @@ def interpret(
         seed = _seed_of(packed, f"order {look.is_filled}", secret)
         ending = sandbox.run(functools.partial(_interpreted, packed, signature, look, secret, seed), whole)
         if ending.how == "timeout":
-            # The time is the interpreter's, a hundred times the program's. The step check finds programs that never
-            # end.
+            # The interpreter takes a hundred times as long as the program, so the program is not to blame. The step
+            # check finds programs that never end.
             why = f"the kernel cannot be interpreted here: it {ending.reason(whole)}"
             if not is_timed:
                 return verdict.not_done(why)

@@ -1,7 +1,8 @@
 """The judge's inputs: drawn from a signature and a secret, never seen by a candidate before its program is fixed.
 
-There are several sets, each with another distribution, because what is right for one may be wrong for another. They
-also tell an output that is zero for most inputs from one that is zero because nothing was computed.
+There are several sets, each with another distribution, because a program that is right for one may be wrong for
+another. The sets also distinguish an output that is zero for most inputs from an output that is zero because nothing
+was computed.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ class InputSet:
     has_gaps: bool = False
 
 
-# The most values that are drawn; a larger array repeats them. The number is a prime: no two rows are alike.
+# The maximum number of values that are drawn; a larger array repeats them. The number is a prime, so that no two rows
+# are alike.
 _MOST_DRAWN = 33_554_393
 
 
@@ -60,7 +62,8 @@ def _negative(generator: Generator, shape: tuple[int, ...], _: float) -> Array:
     return -_positive(generator, shape, _)
 
 
-# By how many powers of two values are larger or smaller than normal ones: nobody knows which sizes are not looked at.
+# By how many powers of two values are larger or smaller than normal ones. The number is drawn, so nobody knows which
+# sizes are not tested.
 _LARGER, _SMALLER = (2.0, 7.0), (1.0, 12.0)
 
 
@@ -77,7 +80,7 @@ _LEAST_ROWS = 4
 
 
 def _sparse(generator: Generator, shape: tuple[int, ...], _: float) -> Array:
-    """Draws values, three of four of them zero, and every fourth row along the first axis that is long enough."""
+    """Draws values of which three in four are zero. So is every fourth row of the first axis that is long enough."""
     values = np.where(generator.random(shape, dtype=np.float32) < 0.25, _normal(generator, shape, _), 0)
     axis = next((axis for axis, size in enumerate(shape) if size >= _LEAST_ROWS), None)
     if axis is not None:
@@ -88,7 +91,8 @@ def _sparse(generator: Generator, shape: tuple[int, ...], _: float) -> Array:
 def _denormal(generator: Generator, shape: tuple[int, ...], smallest: float) -> Array:
     """Draws zeros, a quarter of all, and the smallest normal numbers: their products are denormal, or zero.
 
-    No value is denormal itself: hardware takes denormal values for zero, and so for equal, which the oracle does not.
+    No value is denormal itself, because hardware treats denormal values as zero, and thus as equal. The oracle does
+    not.
     """
     values = 2 * _normal(generator, shape, smallest)
     size = np.where(np.abs(values) < 0.6, 0, 1 + np.abs(values))
@@ -98,18 +102,18 @@ def _denormal(generator: Generator, shape: tuple[int, ...], smallest: float) -> 
 # The share of lines along an axis that hold needles; and a needle's size, in units of a sum of as many values.
 _NEEDLES = 0.75
 _NEEDLE = 2.0
-# The least needle. Its exponential overflows float32, so a maximum over only some values does not go unnoticed.
+# The smallest needle. Its exponential overflows float32, so a maximum over only some values does not go unnoticed.
 _LEAST_NEEDLE = 100.0
 # The share by which needles differ in size.
 _SPREAD = 0.1
 # The kinds of lines with needles: one at an end, one anywhere, or several. For each needle, the kinds of lines that
-# have it. A sum shows each of several needles; a maximum or a softmax shows one that is the only one.
+# have it. A sum shows each of several needles; a maximum or a softmax shows a needle that is the only one of its line.
 _KINDS = {"first": (0, 3), "last": (1, 3), "anywhere": (2, 3), "another": (3,), "a third": (3,)}
 _COUNT_OF_KINDS = 4
 _SHORT = {"anywhere": (0, 1, 2, 3)}
-# The number of places at an end.
+# How many places at an end of an axis count as that end.
 _END = 8
-# Shorter axes have no needles, or one per line.
+# Axes shorter than the first have no needles. Lines shorter than the second have at most one needle.
 _LEAST_LINE, _LONG_LINE = 8, 64
 
 
@@ -131,7 +135,7 @@ def _needles(generator: Generator, shape: tuple[int, ...], _: float) -> Array:
         for place, kinds in (_KINDS if length >= _LONG_LINE else _SHORT).items():
             first, last = {"first": (0, _END), "last": (length - _END, length)}.get(place, (0, length))
             at = generator.integers(first, last, lines)
-            # No two needles are equal: a task need not say which of several equal values is the largest.
+            # No two needles are equal, because a task need not define which of several equal values is the largest.
             size = needle * (1 + _SPREAD * generator.random(lines, dtype=np.float32))
             here = np.where(np.isin(kind, kinds), size, np.take_along_axis(values, at, axis))
             np.put_along_axis(values, at, here, axis)
@@ -154,7 +158,7 @@ SETS = (
 )
 PUBLIC, HIDDEN = SETS[:2]
 # The sets of large timed cases, one for each group of places. The whole numbers of the first set are those that the
-# model is given (operands.py), so a program that does less for these is found.
+# model is given (operands.py), so a program that does less work for these numbers is found.
 TIMED = tuple(
     replace(drawn, has_public_whole=drawn is HIDDEN) for drawn in SETS if drawn is HIDDEN or drawn.name == "needles"
 )
@@ -166,7 +170,7 @@ _MOST_SAMPLED = 1 << 16
 
 
 def generator_of(*named: Any, salt: str = "evolve judge 2") -> Generator:
-    """Returns a random stream of its own for everything that is drawn, so that no value depends on another's."""
+    """Returns a separate random stream for everything that is drawn, so that no draw depends on another one."""
     key = hashlib.sha256(f"{salt} {json.dumps(named)}".encode()).digest()
     return np.random.Generator(np.random.Philox(key=int.from_bytes(key[:16], "little")))
 
@@ -184,8 +188,8 @@ def has_whole(signature: dict[str, Any]) -> bool:
 def draw(signature: dict[str, Any], drawn: InputSet = PUBLIC, secret: str = "", number: int = 0) -> list[Array]:
     """Draws arrays of the declared shapes and dtypes. Whole numbers are as whole_numbers.py draws them.
 
-    If an input has a range, its floating-point values lie within it, with the same ranks. `number` tells apart sets
-    that are drawn alike. Raises whole_numbers.Unsound for a formula that gives no such values.
+    If an input has a range, its floating-point values lie within it, with the same ranks. `number` distinguishes sets
+    that are drawn in the same way. Raises whole_numbers.Unsound for a formula that gives no such values.
     """
     arrays = _Arrays(signature, drawn, secret, number)
     return [arrays.of(position) for position in range(len(signature["inputs"]))]
@@ -194,7 +198,7 @@ def draw(signature: dict[str, Any], drawn: InputSet = PUBLIC, secret: str = "", 
 def draw_whole(signature: dict[str, Any]) -> list[Array | None]:
     """Draws the public inputs that are whole numbers, as `draw` does.
 
-    None for other inputs, which take long to draw, and for those with an unsound formula.
+    The list has None for other inputs, which take long to draw, and for inputs with an unsound formula.
     """
     arrays = _Arrays(signature, PUBLIC, "", 0)
     out: list[Array | None] = [None] * len(signature["inputs"])
@@ -273,7 +277,7 @@ def sample(shape: list[int], drawn: InputSet, output: int, secret: str) -> Array
 
 
 def some_places(shape: list[int], *named: Any) -> Array | None:
-    """Draws places of an array, as flat indices, by what is `named`; None: all places of a small array."""
+    """Draws places of an array, as flat indices, from the random stream `named`; None: all places of a small array."""
     size = int(np.prod(shape, dtype=np.int64))
     if size <= _MOST_SAMPLED:
         return None
@@ -285,7 +289,7 @@ ORDERS = 256
 
 
 def order_of(values: Array) -> Array:
-    """Returns the order of size of each value, one per power of two, from 0 to ORDERS - 1; zero has the least."""
+    """Returns the order of size of each value, one per power of two, from 0 to ORDERS - 1; zero has the least order."""
     exponents = np.frexp(values)[1] + ORDERS // 2 - 1
     return np.where(values == 0, 0, np.clip(exponents, 0, ORDERS - 1))
 

@@ -1,4 +1,4 @@
-"""From a candidate's source to its programs. The only place where candidate code runs.
+"""The lowering of a candidate's source to its programs, which traces the candidate.
 
 The candidate is traced in a sandboxed child (candidate.py), and nothing but its jaxpr leaves that child, as data
 (wire.py). It is traced again in another interpreter with other surroundings (elsewhere.py), which must give the same
@@ -30,12 +30,12 @@ from programs.elsewhere import FACTORS, elsewhere, open_answer, refused, written
 from reports import verdict
 from reports.verdict import Report
 
-# The most bytes of a child's answer.
+# The maximum number of bytes of a child's answer.
 ANSWER_BYTES = 64 * 2**20
 
 
 class Lowered(NamedTuple):
-    """The programs of a candidate's jaxpr, the jaxpr itself on the wire, and what its kernels are given.
+    """The programs of a candidate's jaxpr, the jaxpr itself on the wire, and its kernels' operands.
 
     The target runs the device's program, and the judge runs its own on the CPU.
     """
@@ -70,7 +70,8 @@ def traced(source: bytes, entry: str, signature: Signature, target: Target = DEF
     try:
         program.configure_jax()
         candidate.known_tpu_on_cpu(target)
-        # The second trace needs this, too: a source that cannot be rewritten is not rejected as another program there.
+        # The second trace rewrites the source, too. The check here keeps it from rejecting a source that cannot be
+        # rewritten as another program.
         written_anew(source)
         closed = candidate.trace(source, entry, [signature])
         _check_outputs(closed.out_avals, signature)
@@ -108,10 +109,10 @@ def _check_again(
 
 
 def _why(digest: str, answer: dict[str, str], ask: Callable[[Sequence[str]], dict[str, str]], deadline: float) -> str:
-    """Returns what a program depends on that is another one elsewhere; `answer`: the one where everything differs.
+    """Returns what a program that differs elsewhere depends on. `answer`: the answer for all differences together.
 
-    Each question may take as long as a trace may. So none is asked after the deadline, nor after a trace that did not
-    end: what is known by then is reported.
+    Each question may take as long as a trace may. So no question is asked after the deadline, or after a trace that did
+    not end. The report has the facts that are known by then.
     """
     alone: list[str] = []
     for factors in ((), *((factor,) for factor in FACTORS)):
@@ -134,7 +135,7 @@ def _exported(packed: bytes, signature: dict[str, Any], target: Target) -> bytes
         try:
             closed = wire.unpack(packed)
             _check_inputs(closed.in_avals, arguments)
-            # Written by the judge: the same bytes for the same program.
+            # The judge writes these bytes, so they are the same for the same program.
             canonical = wire.pack(closed)
         except MemoryError:
             raise
@@ -167,9 +168,9 @@ def _exported(packed: bytes, signature: dict[str, Any], target: Target) -> bytes
 def _judge_program(
     closed: core.ClosedJaxpr, arguments: list[jax.ShapeDtypeStruct], canonical: bytes
 ) -> tuple[bytes, str]:
-    """Returns the judge's program, for a CPU; without a CPU form in JAX, the jaxpr for the TPU interpreter, and why."""
+    """Returns the judge's program for a CPU; if JAX has no CPU form, the jaxpr for the TPU interpreter, and why."""
     if footprint.reads_what_it_wrote(closed.jaxpr):
-        # JAX's CPU form has another memory for the input.
+        # JAX's CPU form does not share the input's memory.
         return canonical, "a kernel reads through an alias what it has written"
     try:
         return program.export_program(closed, arguments, "cpu"), ""
@@ -180,7 +181,7 @@ def _judge_program(
 
 
 def _given(jaxpr: bytes, signature: dict[str, Any], limits: Limits) -> bytes:
-    """Returns what the program's kernels are given, as JSON. Only a model of the program needs it, no judge does."""
+    """Returns the operands of the program's kernels, as JSON. Only a model of the program needs them."""
     ending = sandbox.run(lambda: json.dumps(operands.operands_of(jaxpr, signature)).encode(), limits)
     if ending.how == "answered":
         return ending.answer + b"\n"
@@ -195,7 +196,7 @@ def lower(
     others: Sequence[Signature] = (),
     target: Target = DEFAULT_TARGET,
 ) -> tuple[Report, Lowered]:
-    """Returns the report on a candidate, and what it was lowered to; empty: it was rejected.
+    """Returns the report on a candidate, and its programs; empty: the candidate was rejected.
 
     `others`: signatures of other cases. The second trace traces the candidate for these first.
     """
@@ -211,7 +212,7 @@ def lower(
 def exported(
     packed: bytes, signature: Signature, limits: Limits, target: Target = DEFAULT_TARGET
 ) -> tuple[Report, Lowered]:
-    """Exports a jaxpr on the wire; returns the report, and what it was exported to. Raises Rejection."""
+    """Exports a jaxpr on the wire; returns the report and the programs. Raises Rejection."""
     ending = sandbox.run(lambda: _exported(packed, signature, target), limits)
     header, rest = open_answer(ending, limits)
     ends = header["device"], header["device"] + header["judge"]

@@ -1,8 +1,8 @@
 """The work of a Mosaic kernel, counted from its body.
 
-Counted are floating-point operations, copies, dots, sums and constants, and the operands that each result depends on.
-The count is exact where the body's control flow depends only on the grid's indices and on constants: the grid is
-walked. Work that depends on memory is between a least and a most. No body is run.
+The module counts floating-point operations, copies, dots, sums and constants, and finds the operands that each result
+depends on. It walks the grid, so the count is exact if the body's control flow depends only on the grid's indices and
+on constants. Work that depends on memory is counted as a least and a most. No body is run.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from programs import program
 
 _PREFIX = "stable_mosaic."
 _DYNAMIC = -(1 << 63)
-# The most grid points that are walked where each does different work; larger grids are sampled, and scaled.
+# The maximum number of grid points that are walked if they do different work. Larger grids are sampled, and the count
+# is scaled.
 _MOST_POINTS = 1 << 17
-# The most blocks that are gone through for that; the work of a kernel with more is not known.
+# The maximum number of blocks that are walked for a count. The work of a kernel with more blocks is not known.
 _MOST_BLOCKS = 1 << 18
 
 FLOAT_BITS = {"f8E4M3FN": 4, "f8E5M2": 3, "f8E4M3B11FNUZ": 4, "bf16": 8, "f16": 11, "f32": 24, "f64": 53}
@@ -74,7 +75,7 @@ _UNSIGNED = frozenset({"divui", "extui", "maxui", "minui", "remui", "shrui"})
 
 @dataclass(frozen=True)
 class Count:
-    """A count, at least and at most. `most` is math.inf where no limit is known."""
+    """A count, as a least and a most. `most` is math.inf if no limit is known."""
 
     least: float = 0
     most: float = 0
@@ -83,11 +84,11 @@ class Count:
         return Count(self.least + other.least, self.most + other.most)
 
     def times(self, least: float, most: float) -> Count:
-        """Returns the count of what is done at least and at most so many times."""
+        """Returns the count of work that is repeated, at least `least` times and at most `most` times."""
         return Count(self.least * least if least else 0, self.most * most if self.most and most else 0)
 
     def or_else(self, other: Count) -> Count:
-        """Returns the count of what is done instead of the other, or the other instead of it."""
+        """Returns the count if either this work or the other work is done."""
         return Count(min(self.least, other.least), max(self.most, other.most))
 
 
@@ -107,8 +108,8 @@ class Work:
     flops: Count = Count()
     copied: Count = Count()  # elements, by copies (DMAs) that are started
     awaited: Count = Count()  # elements of copies that are waited for
-    signalled: Count = Count()  # what is added to semaphores
-    taken: Count = Count()  # what is waited for on semaphores, and taken off them
+    signalled: Count = Count()  # numbers that are added to semaphores
+    taken: Count = Count()  # numbers that waits take off semaphores
     is_sampled: bool = False  # whether only some points of a large grid were counted, and scaled
     dots: set[Dot] = field(default_factory=set)
     sums: set[str] = field(default_factory=set)  # element types that are summed over an axis
@@ -121,7 +122,7 @@ class Work:
 
 
 def element_type(kind: Any) -> str:
-    """The element type of a vector, tensor or memory reference, or the type itself."""
+    """Returns the element type of a vector, tensor or memory reference, or the type itself."""
     return str(kind.element_type) if hasattr(kind, "element_type") else str(kind)
 
 
@@ -216,7 +217,7 @@ def _name(operation: Any) -> str:
 
 
 def _look_at(operation: Any, work: Work) -> None:
-    """Notes what an operation is, whether or not it runs."""
+    """Notes an operation's kind, whether or not the operation runs."""
     name = _name(operation)
     work.note(name)
     if name == "arith.constant":
@@ -248,9 +249,9 @@ def _copied(operation: Any, name: str) -> int:
 
 
 def _awaited(operation: Any, name: str) -> float:
-    """Counts the elements that are waited for: those of the target, the last operand that is no semaphore.
+    """Counts the elements that are waited for: those of the target, the last operand that is not a semaphore.
 
-    Any number, where that is known only at run time: the interpreter sees whether it is enough.
+    Returns infinity if the count is known only at run time. The interpreter checks whether it is enough.
     """
     if not name.startswith("tpu.wait_dma"):
         return 0
@@ -261,12 +262,12 @@ def _awaited(operation: Any, name: str) -> float:
 
 
 def _signalled(operation: Any, name: str) -> int:
-    """Returns what is added to a semaphore; 0 where that is known only at run time."""
+    """Returns the number that is added to a semaphore; 0 if the number is known only at run time."""
     return _whole_constant(operation.operands[1]) or 0 if name == "tpu.sem_signal" else 0
 
 
 def _taken(operation: Any, name: str) -> float:
-    """Returns what is taken off a semaphore; any number, where that is known only at run time."""
+    """Returns the number that is taken off a semaphore; infinity if the number is known only at run time."""
     if name != "tpu.sem_wait":
         return 0
     amount = _whole_constant(operation.operands[1])
@@ -281,7 +282,7 @@ def _whole_constant(value: Any) -> int | None:
 
 
 def _known_size(kind: Any) -> int:
-    """Returns the number of elements; 0 where that is known only at run time."""
+    """Returns the number of elements; 0 if the number is known only at run time."""
     return max(0, size(kind)) if all(extent >= 0 for extent in getattr(kind, "shape", ())) else 0
 
 
@@ -316,7 +317,7 @@ class _Budget:
             raise _TooMuch
 
 
-# Counts one execution of an operation without regions; it gets the operation and its name.
+# A function that counts one execution of an operation without regions. It gets the operation and its name.
 Measure = Callable[[Any, str], float]
 
 
@@ -333,7 +334,7 @@ class _Control:
 class _Counter:
     """Counts the work of a block for given values of the grid's indices."""
 
-    is_worth: bool  # whether there is work in it
+    is_worth: bool  # whether there is work in the block
 
     def __init__(self, block: Any, measure: Measure, definitions: _Definitions, budget: _Budget) -> None:
         self._budget = budget
@@ -404,7 +405,7 @@ class _Counter:
         once = sum((counter.count(values.known) for counter in counters), Count())
         if control.name == "scf.while":
             return Count(0, math.inf if once.most else 0)
-        # tpu.region, and whatever else runs its blocks once.
+        # This covers tpu.region, and any other operation that runs its blocks once.
         return once
 
     def _loop(self, control: _Control, values: _Scalars) -> Count:
@@ -422,14 +423,14 @@ class _Counter:
 
 @dataclass(frozen=True)
 class _Definition:
-    """How a whole number is computed: a function of other values; None: not known."""
+    """The computation of a whole number, as a function of other values; None: not known."""
 
     function: Callable[..., int] | None = None
     operands: tuple[int, ...] = ()
 
 
 class _Definitions:
-    """Values by number, and how each is made: read once, however often a grid is walked."""
+    """Values by number, and the definition of each. They are read once, however often a grid is walked."""
 
     def __init__(self) -> None:
         self._numbers: dict[Any, int] = {}
@@ -439,7 +440,7 @@ class _Definitions:
         return self._made[number]
 
     def number(self, value: Any) -> int:
-        """Returns the number of a value; what the value is made of gets numbers, too."""
+        """Returns the number of a value. The values that it is made of get numbers, too."""
         if value not in self._numbers:
             definition = self._define(value)
             self._numbers[value] = len(self._made)
@@ -477,7 +478,7 @@ class _Definitions:
 
 
 def _function_of(operation: Any, short: str, kind: Any) -> Callable[..., int] | None:
-    """Returns what an operation of dialect arith computes for whole numbers; None: not known."""
+    """Returns the function of whole numbers that an operation of dialect arith computes; None: not known."""
     predicate = int(operation.attributes["predicate"]) if short == "cmpi" else 0
     if short != "cmpi" and short not in _SCALAR:
         return None
@@ -519,7 +520,7 @@ def _width(kind: Any) -> int:
 
 
 def _wrapped(number: int, width: int) -> int:
-    """Returns a whole number as a type of so many bits holds it."""
+    """Returns a whole number as a type of `width` bits holds it."""
     if width == 1:
         return number & 1
     half = 1 << (width - 1)
@@ -543,7 +544,7 @@ class _Taint:
         have |= more
 
     def spread(self, operation: Any) -> None:
-        """Follows the flow of values until nothing new comes of it."""
+        """Follows the flow of values until nothing changes."""
         while self._has_changed:
             self._has_changed = False
             self._blocks(operation, set())
@@ -581,5 +582,5 @@ class _Taint:
     def _write(self, name: str, operands: list[Any], flows: set[int]) -> None:
         memory = [operand for operand in operands if _is_memory(operand)]
         if memory and ("store" in name or "dma" in name):
-            # The last one is a copy's target, or a store's only memory.
+            # The last memory is a copy's target, or a store's only memory.
             self.add(memory[-1], flows)

@@ -1,13 +1,13 @@
 """The whole numbers that a candidate's kernels are given, and that their control flow may depend on.
 
 They are prefetched tables, the bounds of dynamic grids, and scalars, for the public inputs. The model of a TPU runs a
-kernel's schedule with them. Nothing else is computed: what comes from floating-point inputs, or from a kernel, is not
-known, and neither is what depends on it.
+kernel's schedule with them. Nothing else is computed. Values that come from floating-point inputs or from a kernel are
+not known, and neither are values that depend on them.
 
-The document: {"kernels": {NAME: [{"times": RUNS, "operands": {NUMBER: VALUES}}, …]}}. Runs are in their order, equal
-neighbours together; VALUES are row by row. A program's only kernel has no name, whatever it is compiled as. With
-several kernels each run has "shapes", those of its operands as HLO writes them, by which a compiled kernel is
-recognised. `reason`, if it is there, says why not all are there.
+The document: {"kernels": {NAME: [{"times": RUNS, "operands": {NUMBER: VALUES}}, …]}}. Runs are in their order, and
+equal neighbours are joined. VALUES are row by row. A program's only kernel has an empty name, under whatever name it is
+compiled. With several kernels each run has "shapes", those of its operands as HLO writes them, by which a compiled
+kernel is recognised. `reason`, if it is present, says why some values are missing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from programs import program, wire
 # No scalar memory holds more values, or values of other types.
 _MOST_VALUES = 1 << 18
 _TYPES = frozenset({"bool", "int8", "int16", "int32", "uint8", "uint16", "uint32"})
-# The names of types in HLO; an array of another type has no shape here, and counts as any.
+# The names of types in HLO; an array of another type has no shape here, and matches any shape.
 _HLO_TYPES = {"bfloat16": "bf16", "float32": "f32", "int32": "s32", "uint32": "u32", "int8": "s8", "uint8": "u8"}
 
 
@@ -44,7 +44,7 @@ def _is_whole(dtype: Any) -> bool:
 
 
 def _shape(aval: Any) -> str | None:
-    """Returns a shape as HLO writes it, as "s32[9]"; None: a type without a name here."""
+    """Returns a shape as HLO writes it, as "s32[9]"; None: the type has no name here."""
     dtype = _HLO_TYPES.get(str(aval.dtype))
     return dtype and f"{dtype}[{','.join(str(extent) for extent in aval.shape)}]"
 

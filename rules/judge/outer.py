@@ -1,7 +1,7 @@
 """The evaluation of a program operation by operation, so that its kernels can be run in another way than compiled.
 
 Operations around the kernels are JAX's own; loops, branches and calls that have a kernel in them are gone through here.
-A value may be UNKNOWN; then what depends on it is UNKNOWN, too.
+A value may be UNKNOWN; then all values that depend on it are UNKNOWN, too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RunKernel = Callable[[Any, list[Any]], Sequence[Any]]
 def evaluate(body: core.ClosedJaxpr | core.Jaxpr, arguments: Sequence[Any], run_kernel: RunKernel) -> list[Any]:
     """Returns the program's outputs. Raises NotImplementedError for a kernel inside of an unknown operation.
 
-    It does so, too, where a loop or a branch with a kernel in it depends on an UNKNOWN value.
+    Also raises it if a loop or a branch with a kernel in it depends on an UNKNOWN value.
     """
     jaxpr, consts = (body.jaxpr, body.consts) if isinstance(body, core.ClosedJaxpr) else (body, [])
     known = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *arguments], strict=True))

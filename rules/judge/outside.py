@@ -1,9 +1,9 @@
-"""The operations that a candidate may have outside of its kernels: a closed list, and those of the spec's words.
+"""The operations that a candidate may have outside of its kernels: a closed list, and those that a spec allows.
 
-Shapes may be changed there, arrays sliced, padded and put together, elements computed one by one and reduced. Anything
-else is work that belongs into a kernel, or gives other values on a TPU than on a CPU, and needs a word in the spec's
-`contract.outside`. No word allows a branch or a loop around kernels that depends on floating-point values. (What a TPU
-would compute otherwise for other reasons, settle.py has already pinned.)
+Shapes may be changed there, arrays sliced, padded and put together, elements computed one by one and reduced. Any other
+operation is work that belongs in a kernel, or gives other values on a TPU than on a CPU. It needs a word in the spec's
+`contract.outside`. No word allows a branch or a loop around kernels that depends on floating-point values. (settle.py
+has already settled all else that a TPU would compute differently.)
 """
 
 from __future__ import annotations
@@ -55,12 +55,13 @@ _FREE = frozenset(
     """.split()
 ) | frozenset(jaxprs.CALLS)
 
-# These operations need a word only if the index, their operands from this one on, is not known before the program runs.
+# These operations need a word only if their index is not known before the program runs. The operands from this number
+# on are the index.
 _FIRST_INDEX = {"dynamic_slice": 1, "dynamic_update_slice": 2}
 
 
 class Refused(Exception):
-    """An operation that may not stand outside of kernels; the reason says what would allow it."""
+    """An operation is not allowed outside of kernels; the reason says what would allow it."""
 
     def __init__(self, reason: str, kind: str = "contract") -> None:
         super().__init__(reason)
@@ -78,7 +79,7 @@ class Fact(NamedTuple):
 
 
 def check(jaxpr: core.Jaxpr, allowed: Iterable[str], narrowest: int) -> None:
-    """Raises Refused where a program does what neither the list nor the words allow.
+    """Raises Refused if a program has an operation that neither the list nor the words allow.
 
     `narrowest`: the fewest bits of a significand that floating-point values may be rounded to.
     """
@@ -92,9 +93,11 @@ def check(jaxpr: core.Jaxpr, allowed: Iterable[str], narrowest: int) -> None:
 
 
 def survey(jaxpr: core.Jaxpr, narrowest: int = 0) -> dict[str, str]:
-    """Returns the words that a program needs, each with the first operation that needs it; unused ones do not count.
+    """Returns the words that a program needs, each with the first operation that needs it.
 
-    Raises Refused for what no word allows.
+    Unused operations do not count.
+
+    Raises Refused for an operation that no word allows.
     """
     jaxpr, _ = partial_eval.dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), instantiate=True)
     walk = _Walk(narrowest)

@@ -1,9 +1,9 @@
 """The places at which the outputs of a large timed case are compared: blocks that are drawn from the secret.
 
-Along each long axis of an output some short runs of neighbours are drawn, the first and the last ones always among
-them, and along its short axes some indices. The oracle is computed at all of these places. A variant's program is run
-for a few of the blocks, drawn from the secret and the program: nobody who proposes a program can know which ones, and
-another program is asked for others. Half of the blocks lie at no end of any long axis.
+Along each long axis of an output, some short runs of neighbours are drawn, which always include the first and the last
+ones. Along its short axes, some indices are drawn. The oracle is computed at all of these places. A variant's program
+is run for a few of the blocks, drawn from the secret and the program. So nobody who proposes a program can know which
+blocks they are, and another program has other blocks. Half of the blocks lie at no end of any long axis.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ _COLUMN = 8
 _LONG_AXIS = 256
 
 
-# A program's block is drawn by other words than the runs.
+# The random streams of this module. Runs and the blocks of a program have different streams.
 _generator = functools.partial(generator_of, salt="evolve places 1")
 
 
 def groups_of(shapes: list[list[int]], secret: str) -> list[list[Runs]]:
     """Returns, for each group of places, the runs of each output of these shapes. Each group has other inputs.
 
-    Axes of one size have the same runs in all outputs: outputs that belong together, such as those of one head, are
-    asked for together. Groups differ in the short axes' indices.
+    Axes of one size have the same runs in all outputs, so that outputs that belong together, such as those of one head,
+    are computed together. Groups differ in the short axes' indices.
     """
     return [
         [[_runs(axis, shape, number, secret) for axis in range(len(shape))] for shape in shapes]
@@ -47,12 +47,12 @@ def groups_of(shapes: list[list[int]], secret: str) -> list[list[Runs]]:
 
 
 def _runs(axis: int, shape: list[int], group: int, secret: str) -> list[np.ndarray[Any, Any]]:
-    """Runs along an axis, in order and without overlaps; the ends of long axes are among them."""
+    """Returns the runs along an axis, in order and without overlaps; they include the ends of long axes."""
     size = shape[axis]
     # An output of one or few columns has its rows side by side.
     is_last = axis == len(shape) - 1 or (axis == len(shape) - 2 and shape[-1] < _COLUMN)
     if not is_last and size < _LONG_AXIS:
-        # All indices are equally likely: what is done only for some is found as often as it is done. The longest of
+        # All indices are equally likely, so a fault at some indices is found as often as it occurs. The longest of
         # these axes has two indices in each group.
         generator = _generator("short", size, group, secret)
         short = [other for other in shape[:-1] if other < _LONG_AXIS]
@@ -74,7 +74,7 @@ def region_of(runs: Runs, shape: list[int]) -> Region:
 
 
 def block_of(runs: Runs, shape: list[int], *named: Any) -> Region:
-    """Returns the block of a group at which a program is asked, drawn by what is `named`."""
+    """Returns the block of a group at which a program is compared, drawn from the random stream `named`."""
     generator = _generator("blocks", *named)
     is_inner = generator.random() < _INNER
     drawn_of = [axis[1:-1] or axis if is_inner else axis for axis in runs]

@@ -1,10 +1,10 @@
-"""Skeletons of programs: what they are made of, whatever their sizes, to hold what is timed against what was checked.
+"""Skeletons of programs: their operations without sizes, to compare timed programs with checked ones.
 
 A skeleton is the set of the operations of a traced candidate (its jaxpr as `wire` packs it). Each has its place (in
 which kernel, loop or branch), dtypes, ranks, and the arguments that its operands are made from, but no sizes and whole
-numbers, which change with the case. Index maps are taken whole. The program of a case that is only timed may have no
-operation that no checked case has, must have the arithmetic that all of them have, and must touch all of what they
-touch all of.
+numbers, which change with the case. Index maps are taken whole. The program of a case that is only timed is compared
+with those of the checked cases. Each of its operations must be in a checked case. It must have the arithmetic that all
+checked cases have. If all checked cases touch all blocks of an operand, it must do so, too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _AXES = frozenset(
     reverse window_strides
     """.split()
 )
-# Advice to the compiler: how to compute, and not what.
+# Advice to the compiler, which changes how it computes, but not the result.
 _ADVICE = frozenset({"compiler_params", "cost_estimate", "pipeline_mode"})
 # The operations of a formula. Masks, paddings and conversions come and go with the sizes.
 _ARITHMETIC = (
@@ -47,7 +47,7 @@ Literals = frozenset[str]
 
 
 class Skeleton:
-    """The skeleton of a program. `operations`: each with the floating-point literals that it is found with."""
+    """The skeleton of a program. `operations`: each with its floating-point literals."""
 
     def __init__(self, packed: bytes) -> None:
         self._document = json.loads(packed)
@@ -96,7 +96,7 @@ class Skeleton:
         return ["literal", self._aval(atom[2])]
 
     def _literal(self, atom: Any) -> str:
-        """Returns the floating-point number that an operand is; empty: it is not a number."""
+        """Returns the floating-point number that an operand is; empty: it is not such a number."""
         if isinstance(atom, int) or not isinstance(atom[1], list):
             return ""
         tag, *rest = atom[1]
@@ -170,7 +170,7 @@ def _varies(timed: dict[str, Any], checked: list[dict[str, Any]]) -> bool:
 
 
 def _difference(operation: str, known: Iterable[str]) -> str:
-    """Says how an operation differs from all that are known; from the nearest one of its name, if there is one."""
+    """Returns how an operation differs from all known ones; if any has its name, from the nearest of these."""
     where, name, text = operation.split(" ", 2)
     here = f"'{name}' {_place(where)}"
     others = [
@@ -202,7 +202,7 @@ def _place(where: str) -> str:
 def uncovered(
     timed: Skeleton, checked: list[Skeleton], signature: dict[str, Any], signatures: list[dict[str, Any]]
 ) -> str | None:
-    """Returns, in words, what no check has seen of a program that is only timed; None: nothing."""
+    """Returns, in words, how a program that is only timed differs from all checked ones; None: it does not."""
     known: dict[str, set[Literals]] = {}
     for skeleton in checked:
         for operation, numbers in skeleton.operations.items():

@@ -1,8 +1,8 @@
 """The accumulators of a program: where it adds up sums, and in which types.
 
 Partial products that are added up are a reduction, too. A kernel may keep its accumulator in memory, or carry it round
-a loop, and add to it what each dot or reduction gives. The result types of dots and reductions do not say how wide that
-accumulator is; the additions do.
+a loop, and add the result of each dot or reduction to it. The result types of dots and reductions do not say how wide
+that accumulator is; the additions do.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ _MOVES = frozenset(
 )
 # Operations that never give a sum: their result holds at most a few bits of a sum that they were given.
 _ENDS = frozenset("argmax argmin clz eq ge gt is_finite le lt ne population_count sign".split())
-# By family, the operations that hide a sum: their result is no sum, but an operation of `_UNDOES` gives the sum back.
+# By family, the operations that hide a sum: their result is not a sum, but an operation of `_UNDOES` gives the sum
+# back.
 _HIDES = {
     "exponential": frozenset("cosh exp exp2 expm1 logistic sinh tanh".split()),
     "logarithm": frozenset("acosh asinh atanh log log1p".split()),
@@ -48,7 +49,7 @@ _UNDOES = {
     "root": frozenset("integer_pow mul pow square".split()) | _HIDES["root"],
 }
 _FAMILIES = {name: family for family, names in _HIDES.items() for name in names}
-# The most operations that are remembered of those that hide a sum; the last ones.
+# Of the operations that hide a sum, only this many are remembered: the last ones.
 _MOST_HIDDEN = 4
 # Operations that put values side by side in one array.
 _JOINS = frozenset({"concatenate", "dynamic_update_slice", "pad", "scatter", "stack"})
@@ -69,7 +70,7 @@ _OF_WHOLE = (
 _ADDITIONS = frozenset({"add", "add_any", "sub"})
 _SCALINGS = frozenset({"div", "mul"})
 _FACTORS = _MOVES | _SCALINGS | {"square"}
-# Operations whose result, where they have one operand, is a function of that value only.
+# Operations whose result is a function of one value only, if they have one operand.
 _MAPS = frozenset(
     """
     abs cbrt cos erf exp exp2 expm1 integer_pow log log1p logistic max min pow rsqrt sign sin sqrt tan tanh
@@ -95,7 +96,7 @@ _FRACTION = ("fraction",)
 class _Sum:
     """A sum: the operation that makes it, and the roots of its factors.
 
-    `is_rounded`: it was rounded to whole numbers, and the floats that were added up were no whole numbers.
+    `is_rounded`: the sum was rounded to whole numbers, and the floats that were added up were not whole numbers.
     """
 
     operation: str
@@ -105,19 +106,19 @@ class _Sum:
 
 @dataclass(frozen=True)
 class _Hidden:
-    """A mark of a sum, or of where one lies, that operations hide: their families, the last one last."""
+    """A mark of a sum, or of a sum's place, that operations hide. `behind`: the operations' families, in order."""
 
     mark: Any
     behind: tuple[str, ...]
 
 
 def added_in(jaxpr: core.Jaxpr) -> dict[str, str]:
-    """Returns the dtypes in which sums are accumulated, each with what is added to what, in words.
+    """Returns the dtypes in which sums are accumulated, each with a description of the addition.
 
     Such a sum is added onto a kept value and kept again, or is at least the third in a row of additions. One addition
-    of two sums may be done in any type: for example, a product and what is added to it in the end. Where the kept value
-    itself is a factor of the product that is added to it, or where the product has a factor that depends on the kept
-    value only, the addition makes a new iterate of a method, and no sum of sums.
+    of two sums may be done in any type: for example, a product and the term that is added to it in the end. Where the
+    kept value itself is a factor of the product that is added to it, or where the product has a factor that depends on
+    the kept value only, the addition makes a new iterate of a method, and not a sum of sums.
     """
     walk = _Walk()
     walk.jaxpr(jaxpr, [_given(v.aval) for v in jaxpr.invars])
@@ -140,7 +141,7 @@ class _Walk:
     def __init__(self) -> None:
         self.found: dict[str, str] = {}
         self.rounded: set[str] = set()
-        self._kept: dict[Any, _Made] = {}  # by memory: what was stored there
+        self._kept: dict[Any, _Made] = {}  # by memory: the marks of the stored values
         self._adding: dict[Any, tuple[str, str]] = {}  # by ("onto", place): the operation, and the sum's dtype
 
     def jaxpr(self, jaxpr: core.Jaxpr, given: Sequence[_Made]) -> list[_Made]:
@@ -198,7 +199,7 @@ class _Walk:
         else:
             made = _after(made, operands, name)
         if all(getattr(out.aval, "dtype", None) == jnp.bool_ for out in equation.outvars):
-            # A boolean holds one bit of what was added up, or rounded.
+            # A boolean holds one bit of a value that was added up, or rounded.
             of_numbers = ("fraction", "onto", "rounded")
             made = frozenset(one for one in made if not (isinstance(one, tuple) and one[0] in of_numbers))
         if name in _FACTORS:
@@ -217,7 +218,8 @@ class _Walk:
         self._kept |= dict(zip(places, operands, strict=False))
         for place, v in zip(places[: len(operands)], body.invars, strict=False):
             self._kept[place] |= _given(getattr(v.aval, "inner_aval", v.aval))
-        # The body runs twice: what one step of the grid leaves in memory is there for the next.
+        # The walk goes through the body twice, because each step of the grid finds the values that the step before left
+        # in memory.
         for _ in range(2):
             self.jaxpr(body, [frozenset([place]) for place in places])
         return [self._kept.get(place, _NOTHING) for place in places[len(operands) : len(operands) + results]]
@@ -252,7 +254,7 @@ class _Walk:
         return frozenset(onto)
 
     def _held(self, memory: _Made) -> _Made:
-        """Returns the marks of what is read from a memory."""
+        """Returns the marks of a value that is read from a memory."""
         kept = memory.union(*(self._kept.get(place, _NOTHING) for place in memory))
         return _is_read(kept, [place for place in memory if isinstance(place, _Place)])
 
@@ -291,7 +293,7 @@ class _Walk:
             self._kept[place] = self._kept.get(place, _NOTHING) | value
 
     def _close(self, place: Any, value: _Made, aval: Any) -> None:
-        """Notes an accumulator: what was added onto a place comes back to that place."""
+        """Notes an accumulator: a value that was added onto a place comes back to that place."""
         # Whole numbers count, too: they may be the bits of a float, or of several.
         is_told = _is_a(aval, jnp.floating) or _is_a(aval, jnp.integer)
         if ("onto", place) in value and is_told:
@@ -384,7 +386,7 @@ def _summed(made: _Made) -> set[_Sum]:
 
 
 def _sums_in(made: _Made) -> _Made:
-    """Returns the sums, and the marks of where they lie."""
+    """Returns the sums, and the marks of their places."""
     of_sums = ("sums", "beside")
     return frozenset(one for one in made if isinstance(one, _Sum) or (isinstance(one, tuple) and one[0] in of_sums))
 
@@ -394,7 +396,7 @@ def _hidden_in(made: _Made) -> _Made:
 
 
 def _after(made: _Made, operands: Sequence[_Made], name: str) -> _Made:
-    """Returns the marks after an operation that may end sums, hide them, or give back what another has hidden."""
+    """Returns the marks after an operation that may end sums, hide them, or give back hidden sums."""
     # A sum in the exponent of a power is hidden as by an exponential.
     is_exponent = name == "pow" and bool(_sums_in(operands[1]) | _hidden_in(operands[1]))
     family = "exponential" if is_exponent else _FAMILIES.get(name)
@@ -419,7 +421,7 @@ def _lying_beside(made: _Made) -> list[tuple[str, Any, str]]:
 
 
 def _beside(operands: Sequence[_Made]) -> _Made:
-    """Returns the marks of values that are put together: the places that sums come to lie next to."""
+    """Returns the marks of values that are put together: the places that sums are now next to."""
     return frozenset(
         ("beside", place, each.operation)
         for one, other in itertools.permutations(operands, 2)
@@ -430,12 +432,12 @@ def _beside(operands: Sequence[_Made]) -> _Made:
 
 
 def _roots(made: _Made) -> frozenset[Any]:
-    """Returns the roots of a value: what it is, but for factors."""
+    """Returns the roots of a value: except for factors, the value is one of them."""
     return frozenset(one for one in made if isinstance(one, tuple) and one[0] == "is")
 
 
 def _mapped(made: _Made) -> frozenset[Any]:
-    """Returns the roots that a value is a function of, and of nothing else, but for factors."""
+    """Returns the roots that a value is a function of, and of nothing else, except for factors."""
     return frozenset(one for one in made if isinstance(one, tuple) and one[0] == "of")
 
 
@@ -448,12 +450,12 @@ def _is_read(made: _Made, places: Sequence[Any]) -> _Made:
 
 
 def _added(one: _Made, other: _Made) -> set[_Sum]:
-    """Returns the sums that are added to another value and have no factor of which that value is a product."""
+    """Returns the sums that are added to another value and do not have that value as a factor."""
     return {each for each in _summed(one) if not each.factors & _roots(other)}
 
 
 class _Place:
-    """A memory, or what a loop carries; equal to itself only. `said`: its name in words."""
+    """A memory, or a value that a loop carries; equal to itself only. `said`: its name in words."""
 
     def __init__(self, said: str) -> None:
         self.said = said

@@ -23,7 +23,7 @@ _ELEMENTWISE = frozenset(
 )
 
 
-# Operations that move what is there, or change its form. Any other operation that is not counted may cost anything.
+# Operations that only move values, or change their form. Any other operation that is not counted may cost anything.
 _FREE = frozenset(
     """
     abs after_all bitcast_convert broadcast_in_dim ceil complex concatenate constant convert create_token custom_call
@@ -44,7 +44,7 @@ class Surroundings:
     work: Work = field(default_factory=Work)
     targets: dict[str, int] = field(default_factory=dict)  # of custom calls, and how many
     kernels: list[mosaic.Kernel] = field(default_factory=list)
-    # The kernels' work: all of it, and what they are sure to do if each kernel that runs does its most.
+    # The kernels' work, and the least of it if each kernel that runs does its most.
     inside: Count = field(default_factory=Count)
     surely_inside: float = 0
     depends: list[set[int]] = field(default_factory=list)  # for each output, the numbers of inputs
@@ -83,7 +83,7 @@ class _Reader:
     # The costs.
 
     def cost(self, block: Any, of: Callable[[Any], Count], costs: dict[str, Count] | None = None) -> Count:
-        """Returns the work of a block that runs once, by that of its operations. `costs`: known ones, of functions."""
+        """Returns the work of a block that runs once. `of`: an operation's work; `costs`: that of known functions."""
         costs = {} if costs is None else costs
         total = Count()
         for inner in block.operations:
@@ -110,7 +110,7 @@ class _Reader:
         return of(operation)
 
     def outside(self, operation: Any) -> Count:
-        """Returns the work of an operation that is no kernel."""
+        """Returns the work of an operation that is not a kernel."""
         flops = _static_flops(operation, operation.name.removeprefix("stablehlo."))
         return Count(0 if math.isinf(flops) else flops, flops)
 
@@ -155,7 +155,7 @@ class _Reader:
         everything = set[int]().union(*flows)
         for region in operation.regions:
             for block in region.blocks:
-                # Round a loop, and from outside it, anything may flow into anything.
+                # In a loop, each value of the loop, or from outside of it, may flow into any other.
                 inner = {**known, **dict.fromkeys(block.arguments, everything)}
                 everything = everything.union(*self._block(block, inner))
         return [everything] * count
@@ -183,7 +183,7 @@ def _static_flops(operation: Any, name: str) -> float:
     if name in ("reduce", "sort"):
         return each * mosaic.size(operation.operands[0].type)
     if name == "scatter":
-        # Updates that are not combined with what is there are only moved.
+        # Updates that are not combined with the old values are only moved.
         combining = list(operation.regions[0].blocks[0].operations)
         return each * mosaic.size(operation.operands[-1].type) if len(combining) > 1 else 0
     if name == "reduce_window":

@@ -1,8 +1,8 @@
 """The outputs of timed calls, and whether they are right.
 
-The inputs of these calls are drawn from the secret, so no program knows them. For the first set of inputs the oracle
-has values. The other sets are drawn for one process and never again; there outputs are compared with the anchor's, at
-places that are drawn for the process. The anchor is the seed, which was checked as every variant is.
+The inputs of these calls are drawn from the secret, so no program knows them. The oracle has values for the first set
+of inputs. The other sets are drawn for one process and never again. Their outputs are compared with the anchor's
+outputs, at places that are drawn for the process. The anchor is the seed, which was checked as every variant is.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from judge.judge_inputs import HIDDEN, TIMED, Array
 
 # The set that the oracle has values for; for cases that are too large to be checked it is TIMED[0], of the same name.
 KNOWN = HIDDEN
-# How far two right programs may differ, in tolerances.
+# How far two right programs may differ, as a multiple of the tolerance.
 _APART = 2.0
 
 
@@ -33,7 +33,7 @@ class Case:
     secret: str
 
     def inputs(self, number: int) -> list[Array]:
-        """Returns the set of inputs of a number; the oracle knows the first one, number 0."""
+        """Returns the set of inputs with this number. The oracle has values for number 0 only."""
         is_at_places = f"{KNOWN.name}.0.0.oracle" in self.expected
         return judge_inputs.draw(self.signature, TIMED[0] if is_at_places else KNOWN, self.secret, number)
 
@@ -54,7 +54,7 @@ class Case:
                 comparison.check_output(output, self.tolerance)
 
     def places(self, *named: Any) -> list[Array | None]:
-        """Draws places of each output, as flat indices, by what is `named`; None: all of them."""
+        """Draws places of each output, as flat indices, from the random stream `named`; None: all places."""
         outputs = enumerate(self.signature["outputs"])
         return [
             judge_inputs.some_places(one["shape"], "timed outputs", self.secret, number, *named)

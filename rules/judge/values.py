@@ -3,8 +3,8 @@
 A case that is too large to be run as a whole on a CPU is compared at a few blocks of its outputs (places.py).
 Operations around the kernels are computed only for these (parts.py). The TPU interpreter runs only the steps of the
 kernels' grids that decide them (kernel_steps.py). Some blocks are compared on normally distributed inputs, which show
-what is left out of a long sum. Others have inputs with needles (judge_inputs.py), which show what is left out of a
-softmax.
+whether a program leaves out a part of a long sum. Others have inputs with needles (judge_inputs.py), which show whether
+it leaves out a part of a softmax.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from programs import program, promises, wire
 from reports import verdict
 from reports.verdict import Report
 
-# The most blocks of a group at which a program is asked, and the most that all but the first may cost
-# (kernel_steps.cost_of): 1e9 takes about 7 s.
+# The maximum number of blocks of a group at which a program is compared, and the maximum that all blocks but the first
+# may cost (kernel_steps.cost_of): 1e9 takes about 7 s.
 _MOST_BLOCKS, _MOST_COST = 4, 1e9
 
-# For each group of places, the blocks at which a program is asked, one after another: a block of each output.
+# For each group of places, the blocks at which a program is compared, one after another: a block of each output.
 Asked = list[list[list[Region]]]
 
 
 def asked_of(signature: dict[str, Any], secret: str, packed: bytes) -> Asked:
-    """Returns the blocks at which this program is asked."""
+    """Returns the blocks at which this program is compared."""
     shapes = [one["shape"] for one in signature["outputs"]]
     of_program = program.digest(packed)
 
@@ -67,13 +67,13 @@ def known_groups(expected: comparison.Expected) -> list[tuple[int, InputSet]]:
 def _at_blocks(
     closed: core.ClosedJaxpr, inputs: list[Array], asked: list[list[Region]], kernels: kernel_steps.SomeSteps
 ) -> list[list[Any]]:
-    """Returns the outputs at a group's blocks: at the first whatever that costs, at others while they cost little."""
+    """Returns the outputs at a group's blocks: at the first block at any cost, at others if they cost little."""
     around = kernel_steps.cost_of(closed.jaxpr)
     kernels.cost, kernels.most = around, math.inf
     found = [kernel_steps.evaluate(closed, inputs, asked[0], kernels)]
     first, kernels.most = kernels.cost, _MOST_COST
     for blocks in asked[1:]:
-        # The cost of such a block is about known beforehand; `kernels` limits what it really costs.
+        # The cost of such a block is about known beforehand; `kernels` limits its real cost.
         if kernels.cost + first > _MOST_COST:
             break
         kernels.cost += around
@@ -97,7 +97,7 @@ def _run(
     counts: list[int] = []
     header: dict[str, Any] = {}
     try:
-        # Prepared once, so that what is compiled for one group's kernels serves the other group.
+        # The program is prepared once, so that the compiled kernels of one group serve the other group.
         closed = parts.flattened(interpreted.prepared(wire.unpack(packed)))
         kernels = kernel_steps.SomeSteps(int(judge_inputs.generator_of("memory", secret).integers(1 << 30)))
         for group, drawn in groups:
@@ -126,7 +126,7 @@ def _run(
 
 
 def at_all_places(expected: comparison.Expected, signature: dict[str, Any]) -> comparison.Expected:
-    """Returns the oracle's values for whole outputs (check.py) as those of groups whose places are all there are."""
+    """Returns the oracle's values for whole outputs (check.py) as those of groups that have all places."""
     out: comparison.Expected = {}
     for group, drawn in enumerate(TIMED):
         # The set has the same name, but other whole numbers.
@@ -179,7 +179,7 @@ def judge(
     signature: dict[str, Any],
     tolerance: dict[str, float],
 ) -> Report:
-    """Returns the report on what the child answered."""
+    """Returns the report on the child's answer."""
     text, _, content = answer.partition(b"\n")
     header = json.loads(text)
     if "gap" in header:
@@ -219,7 +219,7 @@ def values_of(
     secret: str,
     limits: Limits,
 ) -> Report:
-    """Returns the report on a candidate's jaxpr. An empty one was rejected before."""
+    """Returns the report on a candidate's jaxpr. An empty jaxpr was rejected before."""
     if not packed:
         return verdict.not_reached()
     groups = known_groups(expected)

@@ -1,6 +1,7 @@
-"""Whole numbers as a spec says them: within a range, and along their last axis sorted, distinct, or of one sum.
+"""Whole numbers as a spec describes them: in a range, and along their last axis sorted, distinct, or of one sum.
 
-A spec may also give a formula over the inputs before them: `concatenate(0, cumsum(sizes))` is where groups begin.
+A spec may also give a formula over the inputs before them: `concatenate(0, cumsum(sizes))` gives the first row of each
+group.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 Generator = np.random.Generator
 
-# The share of values of one sum that are the least possible, as groups without rows: without gaps, and with gaps.
+# If values have one sum, the share of them that are the least possible, such as groups without rows: without gaps, and
+# with gaps.
 _LEAST, _LEAST_OF_GAPS = 0.25, 0.6
-# With gaps: the most different values, and the share of the range that they are at most.
+# With gaps: the most different values, and the largest share of the range that they may be.
 _MOST_KEPT, _KEPT = 8, 0.4
 # A range or a line shorter than this has no gap: nothing lies between its ends.
 _LEAST_SPAN = 3
@@ -51,8 +53,8 @@ def drawn(
     """Draws uniform values, both ends among two or more of them; `of_ends`, min or max: only values at one end.
 
     Values of one sum, or distinct ones, are as close to that end as they can be. The spec's reader has checked that
-    there are such values. `has_gaps`: the values are a few of their range, with other values between them. With one sum
-    more of them are the least, and some of these lie between others.
+    there are such values. `has_gaps`: only a few values of the range occur, with unused values between them. With one
+    sum, more values are the least possible, and some of these are between others.
     """
     if terms.is_distinct:
         values = _distinct(generator, shape, terms, of_ends)

@@ -1,1 +1,1 @@
-"""Running things safely: children under limits, the sandbox, the warm worker, and what the code in them sees."""
+"""Safe processes: children under limits, the sandbox, the warm worker, and the surroundings that their code sees."""

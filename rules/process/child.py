@@ -1,9 +1,10 @@
-"""Children that run a function under limits, and how they ended.
+"""Child processes that run a function under limits, and the ways in which they end.
 
 The parent has imported JAX but never initialised a backend, so forking is safe and costs no import. A child that stays
-(`Server`) initialises once what takes long; how it ended says nothing about a single request. A child's answer crosses
-a pipe: a byte once its limits are in place, then one frame. A failure before that byte is this machine's; a failure
-after it is that of the code that runs. A child that dies, hangs or grows costs only its own answer.
+(`Server`) does slow initialisation only once, but its end does not show which request is to blame. A child answers
+through a pipe: it sends a byte once its limits are in place, and then one frame. A failure before that byte is this
+machine's fault; a failure after it is the fault of the code that runs. A child that dies, hangs or grows costs only its
+own answer.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 # The first byte that a child sends.
 _READY, _NOT_READY = b"r", b"!"
 
-# Signals that a child cannot send itself: in the sandbox the code is the first process, which they would not reach.
+# Signals that a child cannot send itself, because the code in the sandbox is the first process, which they would not
+# reach.
 _FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 
 
@@ -34,7 +36,7 @@ _FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, s
 class Limits:
     """The limits of a child: seconds of CPU and of wall time, bytes of address space and of one answer.
 
-    `is_sandboxed` is false where the user asked for that: then only these limits protect the machine from a candidate.
+    `is_sandboxed` is false if the user asked for that. Then only these limits protect the machine from a candidate.
     """
 
     cpu_seconds: int
@@ -102,11 +104,11 @@ def _leave_home(parent: int) -> None:
 
 
 def _child(function: Callable[[], bytes], enter: Callable[[int], None], limits: Limits, pipe: int, parent: int) -> None:
-    """The child's whole life. Never returns to the caller's frames."""
+    """Runs the child up to its exit. Never returns to the caller's frames."""
     first = _NOT_READY
     try:
         _leave_home(parent)
-        # Limits come first: after `enter` none can be set any more.
+        # Limits come first, because no limit can be set after `enter`.
         set_limits(limits)
         enter(pipe)
         _write_all(pipe, _READY)
@@ -144,7 +146,7 @@ def run_in_child(
 
     `enter` gets the descriptor that the answer goes to. An exception from `enter` is a ChildFault. So is one from
     `function`, except for MemoryError, which the limit causes. If the child runs code that is not trusted, whatever it
-    sends is its own doing and no fault: then it "died", of signal 0. `stop` ends the child, whatever it is doing.
+    sends is its own doing, and not a fault: then it "died", of signal 0. `stop` ends the child, whatever it is doing.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -166,7 +168,10 @@ def run_in_child(
 
 
 def _read_frame(fd: int, limits: Limits) -> tuple[bytes, bool]:
-    """Returns what a child wrote, up to a whole frame, its end, the limit or the deadline; and whether it was late."""
+    """Returns the bytes that a child wrote, and whether it was late.
+
+    Reads up to a whole frame, the end of the child, the limit or the deadline.
+    """
     deadline = time.monotonic() + limits.wall_seconds
     content = bytearray()
     while True:
@@ -186,7 +191,7 @@ def _framed(content: bytes) -> bytes:
 
 
 def _frame(content: bytes | bytearray) -> bytes | None:
-    """Returns the frame in what a child wrote; None: it is not whole."""
+    """Returns the frame in the bytes that a child wrote; None: the frame is not whole."""
     length = int.from_bytes(content[1:9], "little")
     return bytes(content[9 : 9 + length]) if 0 < length <= len(content) - 9 else None
 
@@ -319,8 +324,8 @@ class Server:
                 used = resource.getrusage(resource.RUSAGE_SELF)
                 seconds = int(used.ru_utime + used.ru_stime) + 1 + self._limits.cpu_seconds
                 resource.setrlimit(resource.RLIMIT_CPU, (seconds, hard))
-                # The request is read before the slow start: the parent's deadline begins after it has sent all of the
-                # request.
+                # The request is read before the slow start, because the parent's deadline begins after it has sent all
+                # of the request.
                 request = file.read(int.from_bytes(head, "little"))
                 answer = answer or self._start()
                 content = answer(request)

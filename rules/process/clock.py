@@ -1,8 +1,8 @@
-"""The clock of this process, set to another time, which no namespace of the kernel can do.
+"""The clock of this process, set to another time. No namespace of the kernel can do this.
 
 A process does not ask the kernel for the time: code that the kernel maps into each process (the vDSO) reads it. A jump
-is written to where that code begins; it leads to code that asks the kernel and adds the seconds. Machines other than
-x86-64 keep their clock, and so do machines whose kernel does not let anybody write there.
+is written over the begin of that code. It leads to code that asks the kernel and adds the seconds. Machines other than
+x86-64 keep their clock, and so do machines whose kernel does not allow this write.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ _FAILED = ctypes.c_void_p(-1).value
 # mov rax, CODE; jmp rax
 _JUMP = b"\x48\xb8%s\xff\xe0"
 
-# Each asks the kernel. If that succeeds, and only for the time of day, it adds seconds to the result in its place.
+# Each code asks the kernel. If that succeeds, and only for the time of day, the code adds seconds to the result in
+# memory.
 _CODE = {
     b"__vdso_clock_gettime": bytes.fromhex("b8e4000000 0f05 85c0 750b 85ff 7507 488106") + b"%s\xc3",
     b"__vdso_gettimeofday": bytes.fromhex("b860000000 0f05 85c0 750c 4885ff 7407 488107") + b"%s\xc3",
@@ -73,7 +74,7 @@ def _vdso() -> tuple[int, int] | None:
 
 
 def _symbols(image: bytes) -> dict[bytes, int]:
-    """The addresses of an ELF file's dynamic symbols, counted from its start."""
+    """Returns the addresses of an ELF file's dynamic symbols, counted from its start."""
     (table,) = _ADDRESS.unpack_from(image, 0x28)
     size, count, _ = _COUNTS.unpack_from(image, 0x3A)
     sections = [_SECTION.unpack_from(image, table + number * size) for number in range(count)]

@@ -1,12 +1,14 @@
-"""TPUs in place of this machine's devices, wherever a candidate asks JAX. Only for a sandboxed child: it stays so.
+"""TPUs in place of this machine's devices, wherever a candidate asks JAX.
 
-Kernels are for TPUs and are judged on a CPU. A kernel that finds that out could be another one for its judge. So JAX's
-objects themselves are changed, and not only the functions that lead to them: an array, its sharding and its shards all
-lead to a device, and that device says "tpu". Only the modules of JAX that lower and run programs get the true answers,
-so that a candidate can still compute with arrays. Such a computation takes a TPU's way, too: `platform_dependent` runs
-a TPU's branch, and kernels run without being interpreted.
+This is only for a sandboxed child, because the change lasts.
 
-Only what JAX says is changed. A number that the two devices round differently still differs.
+Kernels are for TPUs and are judged on a CPU. A kernel that detects this could behave differently for its judge. So
+JAX's objects themselves are changed, and not only the functions that lead to them: an array, its sharding and its
+shards all lead to a device, and that device says "tpu". Only the modules of JAX that lower and run programs get the
+true answers, so that a candidate can still compute with arrays. Such a computation takes a TPU's way, too:
+`platform_dependent` runs a TPU's branch, and kernels run without being interpreted.
+
+Only JAX's answers are changed. A number that the two devices round differently still differs.
 """
 
 from __future__ import annotations
@@ -49,9 +51,9 @@ _MEMORY = {"bytes_in_use": 1 << 20, "bytes_limit": 96 << 30, "largest_alloc_size
 
 
 def show_tpus(device_kind: str) -> None:
-    """Makes JAX say from here on that its devices are TPUs. Call it before the first array is made.
+    """Makes JAX report from here on that its devices are TPUs. Call it before the first array is made.
 
-    `device_kind`: JAX's name of them, as "TPU7x".
+    `device_kind`: JAX's name of the devices, as "TPU7x".
     """
     jax.config.update("jax_num_cpu_devices", _DEVICES)
     device = type(jax.local_devices()[0])
@@ -94,7 +96,7 @@ def _show_arrays() -> None:
 
 
 def _show_compiled() -> None:
-    """Makes a compiled program say nothing about what it was compiled for."""
+    """Makes a compiled program hide the device that it was compiled for."""
     for name in ("as_text", "cost_analysis", "memory_analysis", "runtime_executable"):
         _answer(stages.Compiled, name, lambda _: None)
     for name in ("input_formats", "output_formats"):
@@ -102,11 +104,11 @@ def _show_compiled() -> None:
 
 
 def _run_as_there() -> None:
-    """Makes computations while a candidate is traced go the way that they go on a TPU."""
+    """Makes computations during a candidate's trace take the same path as on a TPU."""
 
     def lowered(context: Any, *operands: Any, **_: Any) -> Any:
-        # A CPU would raise an error. These zeros are of no use: a candidate that does without the kernel on an error is
-        # another program here.
+        # A CPU would raise an error, and a candidate that then does without the kernel would be another program here.
+        # The zeros are of no use to a candidate.
         def zeros(*_: Any) -> list[Any]:
             return [jnp.zeros(aval.shape, aval.dtype) for aval in context.avals_out]
 

@@ -1,10 +1,10 @@
 """The sandbox that candidate code runs in. A forked child enters it before it touches the candidate.
 
-It is what bubblewrap would make, but made in a fork instead of an exec, so that imported modules stay imported. It has
-namespaces of its own (mounts, processes, network, IPC, host name, users); a read-only root folder that holds only the
-interpreter and the system's libraries; an empty /tmp of limited size; no capabilities and no way to gain privileges; a
-filter of system calls (libseccomp); and limits on memory, time, threads and files. The project, its state folder and
-the judge's files are not there at all. It needs root, or user namespaces.
+It is like a sandbox of bubblewrap, but is made in a fork instead of an exec, so that imported modules stay imported. It
+has namespaces of its own (mounts, processes, network, IPC, host name, users); a read-only root folder that holds only
+the interpreter and the system's libraries; an empty /tmp of limited size; no capabilities and no way to gain
+privileges; a filter of system calls (libseccomp); and limits on memory, time, threads and files. The project, its state
+folder and the judge's files are not there at all. It needs root, or user namespaces.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _MOST_FILES = 256
 class Place:
     """The surroundings that code finds in the sandbox. `home` and `folder`, the current one, are below /tmp.
 
-    `seconds`: by how much the clock differs from the machine's.
+    `seconds`: the difference between its clock and the machine's.
     """
 
     user: int = _NOBODY
@@ -151,8 +151,8 @@ def _map_user(uid: int, gid: int, inside: int) -> None:
 
 
 def _new_namespaces(place: Place) -> None:
-    """Moves this process into new namespaces; into one of users, too, if only that gives the right to the others."""
-    # In a new user namespace both are nobody's until they are mapped.
+    """Moves this process into new namespaces, and into one of users, too, if the others require that."""
+    # In a new user namespace, both ids are nobody's until they are mapped.
     uid, gid = os.getuid(), os.getgid()
     flags = _CLONE_NEWNS | _CLONE_NEWPID | _CLONE_NEWNET | _CLONE_NEWIPC | _CLONE_NEWUTS
     if os.geteuid() == 0 and LIBC.unshare(flags) == 0:
@@ -179,14 +179,14 @@ def _become_init() -> None:
     pid = os.fork()
     if pid == 0:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        # A session of its own: a signal to its group would reach the process that stays behind, too, if both are one
-        # user's.
+        # The process gets a session of its own. Otherwise a signal to its group would reach the process that stays
+        # behind, too, if both belong to one user.
         os.setsid()
         die_with_parent()
         return
     _, status = os.waitpid(pid, 0)
     if os.WIFSIGNALED(status):
-        # Dies the same death, so that the waiting process sees what happened.
+        # This process ends by the same signal, so that the waiting process sees it.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), os.WTERMSIG(status))
     os._exit(os.WEXITSTATUS(status))
@@ -194,7 +194,8 @@ def _become_init() -> None:
 
 def _visible() -> list[str]:
     """Returns the visible paths of the machine, none of them below another. Links among the folders are recreated."""
-    # The interpreter's folders count by the names that modules are imported by, and by those that links lead to.
+    # The interpreter's folders are visible by the names that modules are imported by, and by the names that links lead
+    # to.
     prefixes = {name(path) for path in (sys.prefix, sys.base_prefix) for name in (os.path.abspath, os.path.realpath)}
     visible: list[str] = []
     for path in sorted(prefixes.union(folder for folder in _FOLDERS if not os.path.islink(folder))):
@@ -204,7 +205,7 @@ def _visible() -> list[str]:
 
 
 def _change_root() -> None:
-    """Gives the process a root folder that holds only what is visible."""
+    """Gives the process a root folder that holds only the visible paths."""
     opened = [(path, os.open(path, os.O_PATH)) for path in _visible()]
     links = [(path, os.readlink(path)) for path in _FOLDERS if os.path.islink(path)]
     root = "/tmp"
@@ -223,7 +224,7 @@ def _change_root() -> None:
         os.close(fd)
     for path, leads_to in links:
         os.symlink(leads_to, root + path)
-    # All of the root becomes read-only, then /tmp writable again; what is mounted below /tmp stays as it is.
+    # All of the root becomes read-only, then /tmp writable again; mounts below /tmp stay as they are.
     _set_attributes(root, _AT_RECURSIVE, _MountAttributes(set=_MOUNT_ATTR_RDONLY))
     _set_attributes(root + "/tmp", 0, _MountAttributes(clear=_MOUNT_ATTR_RDONLY))
     _mount_proc(root + "/proc")
@@ -237,8 +238,8 @@ def _change_root() -> None:
 def _mount_proc(target: str) -> None:
     """Mounts a /proc of the new processes.
 
-    The kernel refuses that in a container whose own /proc is masked, and the container's shows other processes. Then
-    /proc holds only the files about the machine by which XLA chooses its code.
+    The kernel refuses that in a container whose own /proc is masked. The container's own /proc is not used, because it
+    shows other processes. So /proc then holds only the files about the machine by which XLA chooses its code.
     """
     try:
         _mount("proc", target, "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
@@ -251,10 +252,10 @@ def _mount_proc(target: str) -> None:
 
 
 def _become_nobody(place: Place) -> None:
-    """Gives up root, to which limits on processes do not apply; in a user namespace only this sandbox counts."""
+    """Gives up root, to which limits on processes do not apply; in a user namespace, they count only this sandbox."""
     if os.getuid() != 0:
         return
-    # This user is visible where no user namespace can be made, so it must be no user of the machine.
+    # This user is visible where no user namespace can be made, so it must not be a user of the machine.
     nobody = _NOBODY if place.user == _NOBODY else _NOBODY - 1
     os.setgroups([])
     os.setresgid(nobody, nobody, nobody)
@@ -268,7 +269,7 @@ def _become_nobody(place: Place) -> None:
 
 
 def _drop_capabilities() -> None:
-    """Gives up for good the capabilities that namespaces granted: with them the mounts could be undone."""
+    """Gives up the capabilities that namespaces granted, because with them the mounts could be undone."""
     _checked("prctl", LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     capability = 0
     while LIBC.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) == 0:
@@ -285,7 +286,7 @@ def _filter_calls(seccomp: ctypes.CDLL) -> None:
 
     def refuse(name: str, number: int, *comparisons: _Comparison) -> None:
         call = seccomp.seccomp_syscall_resolve_name(name.encode())
-        # Only for names that this machine's libseccomp knows, and that its architecture has.
+        # Names that this machine's libseccomp or its architecture lacks are skipped.
         if call >= 0:
             array = (_Comparison * max(1, len(comparisons)))(*comparisons)
             action = ctypes.c_uint32(_SECCOMP_ERRNO | number)

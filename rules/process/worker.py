@@ -24,11 +24,12 @@ from collections.abc import Callable
 
 _PR_SET_PDEATHSIG = 1
 
-# This file is started by its path. The folder that Python then searches is no place for imports: modules are imported
-# from packages.
+# This file is started by its path. The folder that Python then searches must not be used for imports, because modules
+# are imported from packages.
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
-# Modules that every step imports, and that JAX imports late in some: imported here once, instead of in each child.
+# Modules that every step imports, and modules that JAX imports late in some steps. They are imported here once, instead
+# of in each child.
 _WARM = "numpy jax jax.export jax.experimental.pallas.tpu jax.experimental.topologies jax._src.pallas.mosaic.tpu_info"
 _EXPORT = """
     jax.extend jaxlib.mlir.dialects.builtin jaxlib.mlir.dialects.gpu jaxlib.mlir.dialects.llvm
@@ -49,10 +50,10 @@ _WARM_FOR = {
 }
 
 
-# Programs that serve all requests for a step: they take long to start. The step's children inherit their pipes.
+# Programs that serve all requests for a step, because they take long to start. The step's children inherit their pipes.
 _BESIDE = {"steps.lower": "programs.elsewhere"}
 
-# Not the worker's own hash seed, which evolve sets to a small number.
+# This differs from the worker's own hash seed, which evolve sets to a small number.
 _OTHER_SEED = "4321"
 _beside: dict[str, subprocess.Popen[str]] = {}
 
@@ -67,7 +68,7 @@ def _die_with_parent(parent: int) -> None:
 
 
 def _warm_up() -> None:
-    """Imports what every step would import first."""
+    """Imports the modules that every step would import first."""
     os.environ["JAX_PLATFORMS"] = "cpu"
     for name in _WARM.split():
         importlib.import_module(name)
@@ -76,7 +77,7 @@ def _warm_up() -> None:
 def start_beside(folder: str, step: str) -> None:
     """Starts the program that serves a step's requests, once, and again if it has ended. It ends with its pipe.
 
-    `folder`: that of our packages.
+    `folder`: the folder of our packages.
     """
     name = _BESIDE.get(step, "")
     variable = f"EVOLVE_{name.rpartition('.')[2].upper()}"
@@ -100,7 +101,7 @@ def start_beside(folder: str, step: str) -> None:
 
 
 def _warm_up_for(step: str) -> None:
-    """Imports what a step would import."""
+    """Imports the modules that a step would import."""
     for name in _WARM_FOR.get(step, "").split():
         importlib.import_module(name)
 
@@ -123,7 +124,7 @@ def _run_step(arguments: list[str]) -> int:
 
 
 class _Child:
-    """A forked child, which ends with the exit code that its `life` returns; what it prints goes to a file."""
+    """A forked child, which ends with the exit code that its `life` returns; its output goes to a file."""
 
     def __init__(self, life: Callable[[], int]) -> None:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - open to the child's end
@@ -141,7 +142,7 @@ class _Child:
                 os._exit(code)
 
     def printed(self) -> str:
-        """Returns what the child has printed since the last call. REQUIRES: the child waits, or has ended."""
+        """Returns the child's output since the last call. REQUIRES: the child waits, or has ended."""
         self._log.seek(0)
         text = self._log.read().decode(errors="replace")
         # The child shares this open file, so it goes on writing at this position.
@@ -150,7 +151,7 @@ class _Child:
         return text
 
     def end(self) -> tuple[int, str]:
-        """Waits for the child, ends what it started, and returns its exit code and what it printed."""
+        """Waits for the child, ends its own children, and returns its exit code and its output."""
         _, status = os.waitpid(self._pid, 0)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._pid, signal.SIGKILL)
@@ -174,7 +175,7 @@ class _StayingChild(_Child):
         return 0
 
     def ask(self, arguments: list[str]) -> int | None:
-        """The exit code of a request; None if the child has ended instead."""
+        """Returns the exit code of a request; None: the child has ended instead."""
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self._ours.sendall((json.dumps(arguments) + "\n").encode())
             if code := self._ours.recv(1):
@@ -191,7 +192,8 @@ def _serve(arguments: list[str], staying: dict[tuple[str, str], _StayingChild]) 
     folder, step = os.path.abspath(arguments[0]), arguments[1]
     start_beside(folder, step)
     _warm_up_for(step)
-    # A child's garbage collector then skips all that is here now; a look at it would have all of it copied.
+    # A child's garbage collector then skips all objects that exist now. Otherwise it would touch them, and the system
+    # would copy their pages.
     gc.freeze()
     if step not in _STAYING:
         return _Child(lambda: _run_step(arguments)).end()

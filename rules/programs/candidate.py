@@ -1,9 +1,9 @@
-"""A candidate's source: what it may be made of, and what it is traced to. Runs only in the sandbox.
+"""A candidate's source: the modules and builtins that it may use, and its trace. Runs only in the sandbox.
 
 A kernel is a function of its inputs' shapes and dtypes: it asks nothing about where it runs. So the modules that it may
-name are a closed list, which a spec can lengthen, and so are the builtins. The list tells authors of kernels what is
-not for them, with the place in the source. It is no wall: Python leads from any object to any other. A module
-behind the list matters only if the candidate tells one place from another by it, and tracing twice finds that
+name are a closed list, which a spec can lengthen, and so are the builtins. The list shows authors of kernels what they
+may not use, with the place in the source. It is not a wall: Python leads from any object to any other. A module that is
+not on the list matters only if the candidate uses it to distinguish one place from another. Tracing twice finds that
 (elsewhere.py).
 """
 
@@ -32,9 +32,10 @@ Signature = dict[str, Any]
 
 
 class Target(NamedTuple):
-    """What device programs are made for: JAX's platform, and JAX's name of the device.
+    """The target of device programs: JAX's platform, and JAX's name of the device.
 
-    A campaign's steps are told it (engine/campaign/target.h). The default is that of reports that do not name it.
+    A campaign's steps get the target as flags (engine/campaign/target.h). The default is the target of reports that do
+    not name one.
     """
 
     platform: str = "tpu"
@@ -61,7 +62,7 @@ IMPORTS = frozenset(
 # Builtins that read files, run text, or wait for somebody.
 _NO_BUILTINS = frozenset("breakpoint compile eval exec exit help input open quit".split())
 
-# The most characters of a line that a reason quotes.
+# The maximum number of characters of a line that a reason quotes.
 _LONGEST_QUOTE = 80
 
 # The word in a spec's list that allows all builtins.
@@ -84,7 +85,7 @@ class Imports:
         self._names = IMPORTS.union(also)
 
     def allow(self, name: str) -> bool:
-        """Whether a module is among them."""
+        """Whether a module is among the allowed ones."""
         above = (f"{name[:end]}." for end, letter in enumerate(f"{name}.") if letter == ".")
         return name in self._names or not self._names.isdisjoint(above)
 
@@ -112,7 +113,7 @@ def _at(node: Any) -> str:
 
 
 def parse(source: bytes) -> ast.Module:
-    """The tree of a source in UTF-8. Raises Rejection."""
+    """Returns the syntax tree of a source in UTF-8. Raises Rejection."""
     try:
         return ast.parse(normalise.decoded(source, "kernel.py"), "kernel.py")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -219,8 +220,8 @@ class Surroundings:
     """The surroundings in which a candidate is traced; its program must be the same in all of them.
 
     `name`: that of its file and module. `has_all`: modules that are not installed can be imported. `is_users`: a user's
-    function calls it, in the user's file, under jax.jit. `has_users_settings`: JAX's settings are a user's, and not the
-    judge's.
+    function calls it, in the user's file, under jax.jit. `has_users_settings`: JAX's settings are those of a user, and
+    not of the judge.
     """
 
     def __init__(
@@ -241,7 +242,7 @@ class Surroundings:
         return f"{self.name}.py"
 
 
-# Mosaic's message about a block: the block's shape stands behind more words than a reason has room for.
+# Mosaic's message about a block, in which the block's shape comes after more words than a reason can hold.
 _BLOCK = re.compile(r"has block shape \((?P<block>.*?)\), array shape \((?P<array>[^)]*)\)", re.DOTALL)
 _SIZE = re.compile(r"Blocked\((?:block_size=)?(\d+)\)")
 # Pallas' words around the message of its verifier.
@@ -251,7 +252,7 @@ _VERIFIED = re.compile(
 
 
 def _told(error: BaseException) -> str:
-    """Returns an exception's text: only the shapes of a block that Mosaic rejects; with advice on what Mosaic lacks."""
+    """Returns an exception's text, or only the shapes if Mosaic rejects a block, with advice on what Mosaic lacks."""
     text = str(error)
     if verified := _VERIFIED.search(text):
         return verified["told"] + mosaic_lacks.advice(text)
@@ -282,7 +283,7 @@ def describe(error: BaseException, source_name: str, source: bytes = b"") -> str
 
 
 def known_tpu_on_cpu(target: Target = DEFAULT_TARGET) -> None:
-    """Lets kernels that ask for the properties of a target's TPU be traced where there is none."""
+    """Lets kernels that ask for the properties of a target's TPU be traced on a machine without one."""
     from jax._src.pallas.mosaic import tpu_info  # noqa: PLC0415
 
     if (version := tpu_info.chip_version_from_device_kind(target.device_kind)) is not None:
@@ -342,10 +343,10 @@ def called(source: bytes, entry: str, signature: Signature, inputs: Sequence[Any
         return jax.tree.leaves(program.with_gradients(function, signature)(*map(jax.numpy.asarray, inputs)))
 
 
-# Kept from before a candidate runs, which might replace it.
+# Saved before a candidate runs, because the candidate might replace it.
 _make_jaxpr = jax.make_jaxpr
 
-# A function of a user's that calls a kernel.
+# A user's function that calls a kernel.
 _USERS = "def step(*arguments):\n    return judged(*arguments)\n"
 
 
@@ -356,7 +357,7 @@ def _traced(function: Callable[..., Any], signature: Signature, around: Surround
         namespace = {"judged": judged, "__name__": "train"}
         exec(compile(_USERS, "train.py", "exec", dont_inherit=True), namespace)
         return forms.plain(jax.jit(namespace["step"]).trace(*arguments).jaxpr)
-    # A new function each time: JAX does not trace the same one twice.
+    # The function is new each time, because JAX does not trace the same function twice.
     once = lambda *arguments: judged(*arguments)  # noqa: E731, PLW0108
     return forms.plain(_make_jaxpr(once)(*arguments))
 

@@ -1,8 +1,8 @@
 """The check that a traced candidate does not contradict itself, and says nothing that it may not say.
 
-A jaxpr that comes over the wire says much twice: an equation's operands have types, and so have its results, and a
-kernel's description repeats both. The process that sent it is not trusted. So nothing is believed that can be computed:
-all types and effects are inferred again, in every jaxpr, and contradictions are refused.
+A jaxpr that comes over the wire says many things twice: an equation's operands have types, and so have its results, and
+a kernel's description repeats both. The process that sent it is not trusted. So nothing is believed that can be
+computed: all types and effects are inferred again, in every jaxpr, and contradictions are refused.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _ON_REFERENCES = {
 
 
 def check(closed: core.ClosedJaxpr) -> None:
-    """Raises Refused, or what JAX raises, where a program contradicts itself or does what candidates may not do."""
+    """Raises Refused, or an error of JAX, if a program contradicts itself or does things that are not allowed."""
     _check_constants(closed)
     _Walk().jaxpr(closed.jaxpr, is_inside=False)
 
@@ -61,7 +61,7 @@ def _kind(aval: Any) -> tuple[Any, ...]:
 
 
 class _Walk:
-    """Goes through all jaxprs of a program, each once for outside of kernels, and once for inside."""
+    """Goes through all jaxprs of a program, each at most once as outside of kernels, and once as inside."""
 
     def __init__(self) -> None:
         self._seen: set[tuple[int, bool]] = set()
@@ -73,7 +73,7 @@ class _Walk:
         self._seen.add((id(jaxpr), is_inside))
         for equation in jaxpr.eqns:
             self._equation(equation, is_inside)
-        # The jaxprs inside come first: this error would not say that one of them is wrong.
+        # The inner jaxprs are checked first, because this error would not say that one of them is wrong.
         core.check_jaxpr(jaxpr)
 
     def _equation(self, equation: core.JaxprEqn, is_inside: bool) -> None:
@@ -95,7 +95,7 @@ class _Walk:
             _check_indexers(equation)
 
     def _kernel(self, equation: core.JaxprEqn) -> None:
-        """A pallas_call: what it says of itself, its body and its index maps."""
+        """Checks a pallas_call: its description, its body and its index maps."""
         params = equation.params
         mapping = params["grid_mapping"]
         if type(mapping) is not pallas_core.GridMapping:
@@ -132,7 +132,7 @@ def _type(aval: Any) -> Any:
 
 
 def _check_indexers(equation: core.JaxprEqn) -> None:
-    """Checks that every index into a reference has the shape of what it goes into."""
+    """Checks that every index into a reference has the shape of the part that it goes into."""
     name, tree = equation.primitive.name, equation.params[_ON_REFERENCES[equation.primitive.name]]
     avals = [atom.aval for atom in equation.invars]
     if name in ("get", "swap", "addupdate"):

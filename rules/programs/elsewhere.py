@@ -1,9 +1,9 @@
 """Another interpreter, in which a candidate is traced a second time: with another hash seed, at other addresses.
 
-A candidate's trace must depend only on its inputs' shapes and dtypes, or what is judged is not what a user gets. So it
-is traced again where everything else is different that can be: FACTORS. Importing JAX takes seconds, so this
-interpreter stays: the worker has one (worker.py), and a step without a worker starts its own. It neither runs nor
-parses a candidate itself, but has a child in the sandbox for each.
+A candidate's trace must depend only on its inputs' shapes and dtypes. Otherwise the judged program might not be the one
+that a user gets. So the candidate is traced again with everything else changed that can be changed (FACTORS). Importing
+JAX takes seconds, so this interpreter stays: the worker has one (worker.py), and a step without a worker starts its
+own. The interpreter neither runs nor parses a candidate itself, but starts a child in the sandbox for each.
 
 A request is a line of JSON on stdin, an answer is one on stdout: {"digest": of the jaxpr on the wire}, or {"kind": …,
 "reason": …} if there is no jaxpr, or {"fault": …}.
@@ -50,7 +50,7 @@ FACTORS = (
 )
 (_TEXT, _NAME, _MODULES, _CALLS, _CALLER, _DEVICE, _SETTINGS, _USER, _FOLDERS, _HOST, _VARIABLES, _CLOCK) = FACTORS
 
-# The differences where the text of a file is traced as it stands.
+# The differences if the text of a file is traced unchanged.
 HERE_TOO = tuple(factor for factor in FACTORS if factor not in (_TEXT, _MODULES, _CALLS))
 
 # The environment variable that names the worker's interpreter, as two open files.
@@ -148,7 +148,7 @@ def open_answer(ending: Ending, limits: Limits) -> tuple[dict[str, Any], bytes]:
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise Rejection("crash", "answered in another's name") from error
     if refusal is not None:
-        # The candidate itself may have written the answer, so only known kinds are taken over.
+        # The candidate itself may have written the answer, so only known kinds are accepted.
         raise Rejection(refusal[0] if refusal[0] in verdict.KINDS else "crash", refusal[1])
     return header, rest
 
@@ -159,7 +159,7 @@ def _answer(request: dict[str, Any]) -> dict[str, str]:
     target = Target(*request["target"])
     drawn = hashlib.sha256(source.encode()).digest()
     if _CALLS in factors:
-        # Traced once for each other case, and twice for its own.
+        # The candidate is traced once for each other case, and twice for its own.
         signatures = [*request["others"], *signatures, *signatures]
     limits = Limits(**request["limits"])
     limits = dataclasses.replace(limits, cpu_seconds=len(signatures) * limits.cpu_seconds)
@@ -178,7 +178,7 @@ def _answer(request: dict[str, Any]) -> dict[str, str]:
 
 
 class Elsewhere:
-    """The other interpreter, as the process that asks it sees it."""
+    """The other interpreter, for the process that asks it."""
 
     def __init__(self, requests: IO[str], answers: IO[str], process: subprocess.Popen[str] | None = None) -> None:
         self._requests = requests
@@ -192,7 +192,7 @@ class Elsewhere:
         return self._process is not None and self._process.poll() is not None
 
     def ask(self, **request: Any) -> dict[str, str]:
-        """The answer to a request. Raises ChildFault."""
+        """Returns the answer to a request. Raises ChildFault."""
         self._number += 1
         name = f"{os.getpid()}.{self._number}"
         try:

@@ -1,4 +1,4 @@
-"""The form that a traced program is brought into: the code that judges, exports and times programs knows no other.
+"""The form into which traced programs are brought. Code that judges, exports and times programs knows no other.
 
 Kernels on a mesh of cores, `pl.kernel` and `pl.core_map`, become the calls that they are on one TensorCore: the mesh
 adds only the number of a core, which is always 0. Checks for debugging are taken out, as a compiler does.
@@ -50,7 +50,7 @@ def _is_of_check(effect: Any) -> bool:
 
 
 def _expanded(equation: core.JaxprEqn, _: Place) -> Sequence[core.JaxprEqn]:
-    """Expands an operation that stands for several, as `pltpu.einshape` does."""
+    """Expands an operation that stands for several others, such as `pltpu.einshape`."""
     if equation.primitive is not hijax.call_hi_primitive_p:
         return [equation]
     expand = functools.partial(hijax.call_hi_primitive_p.to_lojax, **equation.params)
@@ -124,7 +124,7 @@ def _without_core(equation: core.JaxprEqn, _: Place) -> Sequence[core.JaxprEqn]:
 
 
 def _used(jaxpr: core.Jaxpr) -> list[core.JaxprEqn]:
-    """Returns the equations without those for a check: they hold the number of checks that the process has made."""
+    """Returns the equations without those for a check, which hold the number of checks that the process has made."""
     wanted = {v for v in jaxpr.outvars if isinstance(v, core.Var)}
     found = []
     for equation in reversed(jaxpr.eqns):

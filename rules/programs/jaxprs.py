@@ -66,7 +66,7 @@ class Place(enum.Enum):
     INDEX_MAP = "index map"
 
 
-# Returns the equations that replace an equation.
+# A function that returns the equations that replace an equation.
 Change = Callable[[core.JaxprEqn, Place], Sequence[core.JaxprEqn]]
 
 
@@ -85,7 +85,7 @@ class _Changer:
         self._made: dict[tuple[int, Place], tuple[Any, Any]] = {}
 
     def value(self, value: Any, place: Place) -> Any:
-        """Changes a jaxpr, or a parameter that has any in it."""
+        """Changes a jaxpr, or a parameter with jaxprs in it."""
         if type(value) in (tuple, list):
             items = [self.value(item, place) for item in value]
             return value if _are_same(items, value) else type(value)(items)

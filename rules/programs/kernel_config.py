@@ -1,8 +1,8 @@
 """The configuration of kernels for the compiler, as it is read back from an exported program.
 
-JAX writes a kernel's configuration as JSON by joining texts, so a text in one place could say something in another. So
-the configuration is read strictly: each key is known, is there once, and has a value of its type; the flags are those
-that a candidate may set; and the bodies are those that Mosaic returned to be written, byte for byte.
+JAX writes a kernel's configuration as JSON by joining texts, so a text in one place could change another place. So the
+configuration is read strictly. Each key is known, occurs once, and has a value of its type. The flags are those that a
+candidate may set. The bodies are those that Mosaic returned to be written, byte for byte.
 """
 
 from __future__ import annotations

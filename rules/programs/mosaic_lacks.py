@@ -1,8 +1,9 @@
-"""The table of what Mosaic cannot lower in a kernel for a TPU, and of what to write instead.
+"""The table of forms that Mosaic cannot lower in a kernel for a TPU, and of forms to write instead.
 
 Each row was tried with the versions of rules/requirements.lock: Mosaic rejects the first form in these words, and the
 other form compiles for a TPU v7x (tests/steps/test_mosaic_lacks.py). Messages name the other form next to the reason.
-`evolve init` names it before anybody waits for a judge. rules/prompts/system.md has the whole table for models:
+`evolve init` names the other form before anybody waits for a judge. rules/prompts/system.md has the whole table for
+models:
 
     .venv/bin/python rules programs.mosaic_lacks
 """
@@ -145,7 +146,7 @@ LACKS = (
 
 
 def advice(message: str) -> str:
-    """Returns the end of a reason: what to write instead of what a compiler's message is about; empty: not known."""
+    """Returns the end of a reason, which says what to write instead of the rejected form; empty: not known."""
     found = next((one for one in LACKS if re.search(one.said, message)), None)
     return f"; Mosaic has no form of {found.what}: write {found.instead}" if found else ""
 

@@ -1,4 +1,4 @@
-"""Programs: what lower makes from a candidate, and all that later steps see of it.
+"""Programs, which the step lower makes from a candidate, and which are all that later steps see of it.
 
 A program is a serialised `jax.export.Exported` in canonical form: source locations are stripped and symbols renamed in
 the StableHLO module and in every Mosaic body. So sources that differ in comments, names or helper functions give the
@@ -36,10 +36,10 @@ CUSTOM_CALL = "tpu_custom_call"
 
 
 class NotCanonical(Exception):
-    """The exported module is not what was to be made, or not of the form that this code knows."""
+    """The exported module is not the expected one, or not of the form that this code knows."""
 
 
-# A user's settings, whatever those of the judge's own interpreters are.
+# JAX's settings in a user's process. The judge's own interpreters may have others.
 _USERS_SETTINGS = {
     "jax_platforms": None,
     "jax_traceback_in_locations_limit": jax.config.jax_traceback_in_locations_limit,
@@ -64,7 +64,8 @@ def users_settings() -> Iterator[None]:
 # would cost an interpreter of large arrays half of its time.
 _KEEPING = {-1: 2**31 - 1, -3: 2**31 - 1, -8: 1}  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX
 
-# The fewest threads of XLA: one waits in each callback of an interpreter for what others bring.
+# XLA gets at least this many threads, because a callback of an interpreter blocks one thread until others have made
+# the values that it needs.
 _FEWEST_THREADS = 2
 
 
@@ -84,7 +85,7 @@ def dtype_of(name: str) -> np.dtype[Any]:
 
 
 def float_info(dtype: np.dtype[Any]) -> Any:
-    """The limits of a floating-point dtype: `min`, `max`, `tiny`, `eps`."""
+    """Returns the limits of a floating-point dtype: `min`, `max`, `tiny`, `eps`."""
     return jax.numpy.finfo(dtype)
 
 
@@ -116,17 +117,17 @@ def with_gradients(function: Callable[..., Any], signature: dict[str, Any]) -> C
 
 
 def shapes_of(entries: list[dict[str, Any]]) -> list[jax.ShapeDtypeStruct]:
-    """The shapes and dtypes of a signature's inputs or outputs."""
+    """Returns the shapes and dtypes of a signature's inputs or outputs."""
     return [jax.ShapeDtypeStruct(tuple(e["shape"]), dtype_of(e["dtype"])) for e in entries]
 
 
 def digest(program: bytes) -> str:
-    """The identity of a program: 32 hex digits of its SHA-256."""
+    """Returns the identity of a program: 32 hex digits of its SHA-256."""
     return hashlib.sha256(program).hexdigest()[:32]
 
 
 def _interpreted(equation: core.JaxprEqn, place: Place) -> Sequence[core.JaxprEqn]:
-    """Changes an equation (jaxprs.py) to what runs on a CPU."""
+    """Changes an equation (jaxprs.py) so that it runs on a CPU."""
     if equation.primitive.name == "pallas_call":
         return [equation.replace(params=dict(equation.params, interpret=True))]
     return promises.broken_visibly(equation, place)
@@ -135,7 +136,7 @@ def _interpreted(equation: core.JaxprEqn, place: Place) -> Sequence[core.JaxprEq
 def export_program(closed: core.ClosedJaxpr, arguments: list[jax.ShapeDtypeStruct], platform: str) -> bytes:
     """Returns the canonical program of a traced candidate for "tpu" (compiled) or "cpu" (interpreted).
 
-    Raises NotCanonical where the program is not what was to be made.
+    Raises NotCanonical if the program is not the expected one.
     """
     if platform == "cpu":
         closed = closed.replace(jaxpr=tpu_only.without(jaxprs.changed(closed.jaxpr, _interpreted)))
@@ -152,12 +153,12 @@ def export_program(closed: core.ClosedJaxpr, arguments: list[jax.ShapeDtypeStruc
 
 
 def is_traced(program: bytes) -> bool:
-    """Whether a program for a CPU is no export but a jaxpr (wire.py), which runs in the TPU interpreter."""
+    """Whether a program for a CPU is a jaxpr (wire.py), which runs in the TPU interpreter, and not an export."""
     return program.startswith(b'{"vars":')
 
 
 def load_program(program: bytes) -> export.Exported:
-    """The Exported of a program's bytes."""
+    """Returns the Exported of a program's bytes."""
     return export.deserialize(bytearray(program))
 
 
@@ -177,7 +178,7 @@ def custom_calls(program: bytes) -> int:
 
 
 def kernel_body(call: Any) -> bytes:
-    """The Mosaic bytecode of a kernel's custom call."""
+    """Returns the Mosaic bytecode of a kernel's custom call."""
     configuration = json.loads(ir.StringAttr(call.attributes["backend_config"]).value)
     return base64.b64decode(configuration["custom_call_config"]["body"])
 
@@ -209,7 +210,7 @@ def canonical_module(serialised: bytes, bodies: list[bytes]) -> bytes:
 
 
 def walk(operation: Any) -> Iterator[Any]:
-    """All operations inside another, in the order of the text."""
+    """Yields all operations inside another, in the order of the text."""
     for region in operation.regions:
         for block in region.blocks:
             for inner in block.operations:
@@ -228,7 +229,7 @@ def _strip_locations(module: Any) -> None:
 
 
 def _without_names(attributes: Any) -> Any:
-    """Argument or result attributes without "jax.result_info", which names the candidate's own outputs."""
+    """Returns argument or result attributes without "jax.result_info", which names the candidate's own outputs."""
     kept = []
     for entry in attributes:
         names = [named.name for named in entry]

@@ -1,9 +1,9 @@
 """Promises that a kernel makes to its compiler, and whether it keeps them.
 
 `pl.multiple_of` says that a number is a multiple of another one, and Mosaic reads memory as if it were. A gather in a
-kernel reads what lies at an index, whether that is in bounds or not. A float that is out of a whole number's range is
-converted to something, which a CPU bounds. A plain run on a CPU does not look at any of this. So where a kernel is run
-to be judged, its jaxpr is another one: a broken promise gives another value there (`broken_visibly`), or is noted with
+kernel reads the memory at an index, whether or not the index is in bounds. A float that is out of a whole number's
+range has no defined conversion, but a CPU bounds it. A plain run on a CPU does not check any of this. So a kernel that
+is judged runs with a changed jaxpr. There, a broken promise gives another value (`broken_visibly`), or is noted with
 the step of the grid at which it happened (`Watch`).
 """
 
@@ -24,7 +24,7 @@ from programs.jaxprs import Place
 
 
 class Broken(Exception):
-    """A promise that a kernel did not keep; where, and by which number."""
+    """A kernel did not keep a promise; the message says where, and by which number."""
 
 
 def broken_visibly(equation: core.JaxprEqn, place: Place) -> list[core.JaxprEqn]:
@@ -49,7 +49,7 @@ def _is_to_whole(equation: core.JaxprEqn) -> bool:
 
 
 def _converted(x: Any, dtype: Any) -> Any:
-    """Converts floats to whole numbers; out of range they become its other end, and what is not a number its top."""
+    """Converts floats to whole numbers. Floats out of range become its opposite end, and NaN becomes its top."""
     info = jnp.iinfo(dtype)
     wide = x.astype(jnp.promote_types(x.dtype, jnp.float32))
     whole = jax.lax.sign(wide) * jax.lax.floor(jax.lax.abs(wide))
@@ -68,10 +68,10 @@ def _odd_value(dtype: Any) -> Any:
 
 
 class Watch:
-    """Notes broken promises of kernels that are run with the parameters that it gives."""
+    """Notes broken promises of kernels that are run with the parameters from `watched`."""
 
     def __init__(self) -> None:
-        self._broken: list[tuple[tuple[int, ...], int, str]] = []  # the step, the number, and in words
+        self._broken: list[tuple[tuple[int, ...], int, str]] = []  # the step, the number, and the message
 
     def check(self) -> None:
         """Raises Broken where a kernel that was run since broke a promise."""
@@ -123,6 +123,6 @@ class Watch:
 
 
 def _last_index(equation: core.JaxprEqn) -> int:
-    """Returns the last index of the axis that a gather in a kernel takes its elements along: there is one."""
+    """Returns the last index of the axis that a gather in a kernel takes its elements along; there is just one axis."""
     (axis,) = equation.params["dimension_numbers"].start_index_map
     return int(equation.invars[0].aval.shape[axis]) - 1

@@ -1,8 +1,8 @@
 """The primitives that a traced candidate may have, and their parameters, outside of kernels and in them.
 
-A primitive that is not named here is refused: it is not known what it does, or it does another thing on a CPU than on a
-TPU. Every parameter is of a kind, and no kind is free text: what a candidate writes itself (names, metadata, flags)
-never reaches a program.
+A primitive that is not named here is refused: either its effect is not known, or it does another thing on a CPU than on
+a TPU. Every parameter is of a kind, and no kind is free text: a candidate's own texts (names, metadata, flags) never
+reach a program.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from jax._src.pallas import primitives as pallas_primitives
 from jax._src.pallas.mosaic import core as tpu_core
 from jax._src.random import prng
 
-# Fixed names: a candidate's own would tell two equal programs apart.
+# Fixed names, because with a candidate's own names two equal programs would differ.
 KERNEL_NAME = "kernel"
 INNER_NAME = "inner"
 
@@ -33,7 +33,7 @@ _MOST = 2**40
 
 
 class Refused(Exception):
-    """A candidate says what it may not say, or what cannot be; the message is a sentence."""
+    """A candidate's program has a part that is not allowed, or not possible; the message is a sentence."""
 
 
 def is_whole(value: Any, least: int = -(2**63), most: int = 2**63 - 1) -> bool:
@@ -54,7 +54,7 @@ def _is_dtype(value: Any) -> bool:
 
 
 def _is_dot(value: Any) -> bool:
-    """((axes, axes), (axes, axes)): the contracted axes, and the batch axes."""
+    """Whether a value is ((axes, axes), (axes, axes)): the contracted axes, and the batch axes."""
     return _all(_all(_all(_is_size)))(value)
 
 
@@ -125,9 +125,9 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "unspecified": _all(lambda value: value is named_sharding.UNSPECIFIED),
     "no mesh": lambda value: isinstance(value, (mesh_lib.Mesh, mesh_lib.AbstractMesh)) and value.empty,
     "no transforms": _all(lambda value: type(value) is tuple and not value),
-    # Put there by wire.py: how to differentiate is not sent.
+    # wire.py puts these values there, because derivatives are not sent.
     "made": lambda _: True,
-    # Checked by consistent.py, with all else that a kernel says.
+    # consistent.py checks these values, with the rest of a kernel's description.
     "of a kernel": lambda _: True,
 }
 
@@ -139,7 +139,7 @@ def _is_axis(value: Any) -> bool:
 def _read(text: str) -> dict[str, dict[str, tuple[str, ...]]]:
     """Reads a table: by primitive, its parameters, and the kinds that each may be."""
     table: dict[str, dict[str, tuple[str, ...]]] = {}
-    # A line that is further in continues the line before.
+    # A line that is indented further continues the line before.
     for line in re.sub(r"\n {5,}", " ", text.strip()).splitlines():
         names, _, said = line.partition(":")
         params = {}
@@ -254,7 +254,7 @@ _TABLES = {False: _ANYWHERE | _OUTSIDE, True: _ANYWHERE | _INSIDE}
 
 
 def check(equation: core.JaxprEqn, is_inside: bool) -> None:
-    """Raises Refused where an equation may not stand there, or not with its parameters."""
+    """Raises Refused if an equation is not allowed there, or has parameters that are not allowed."""
     name, params = equation.primitive.name, equation.params
     known = _TABLES[is_inside].get(name)
     if known is None:

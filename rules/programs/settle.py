@@ -2,7 +2,7 @@
 
 A product of float32 at default precision is another number on a TPU than on a CPU, and so is a sort that keeps equal
 keys in any order. A promise (indices that are sorted, or unique, or in bounds) is believed by one compiler, and ignored
-by another. None of that is left in what is checked or timed: both come from the settled jaxpr.
+by another. Checked and timed programs have none of this, because both come from the settled jaxpr.
 """
 
 from __future__ import annotations

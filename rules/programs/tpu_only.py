@@ -1,6 +1,6 @@
 """The operations that only TPUs have, replaced so that a program's CPU copy and the interpreter can run it.
 
-Operations of Mosaic that JAX has no CPU form of are given one. Operations that only say where memory is, or that it is
+Operations of Mosaic without a CPU form in JAX get one. Operations that only say where memory is, or that memory is
 used, are removed.
 """
 
@@ -61,7 +61,7 @@ for _primitive, _meaning in (
 
 
 def without(jaxpr: core.Jaxpr) -> core.Jaxpr:
-    """Returns the jaxpr without operations that only say where memory is, or that it is used."""
+    """Returns the jaxpr without operations that only say where memory is, or that memory is used."""
     same: dict[core.Var, Any] = {}
 
     def read(atom: Any) -> Any:

@@ -2,12 +2,13 @@
 
 The process that ran a candidate is not trusted: what it sends is data. The judge builds a jaxpr from it, out of a
 closed list of classes and of primitives that JAX itself lowers, and exports the programs in a process that has never
-seen the candidate. So both programs come from one jaxpr, whatever the candidate did to JAX in its own process. What
-cannot be said in this form (a callback, a primitive of the candidate's own, devices, meshes) cannot leave.
+seen the candidate. So both programs come from one jaxpr, whatever the candidate did to JAX in its own process. Parts
+that have no such form (a callback, a primitive of the candidate's own, devices, meshes) cannot leave.
 
 A document is {"vars": [aval…], "jaxprs": [jaxpr…], "consts": [array…]}; the last jaxpr is the program's, `consts` are
 its constants. Values: null, booleans, strings and whole numbers are themselves; any other value is a list that begins
-with a tag. A document's content is checked (consistent.py, schema.py) and settled (settle.py) before anybody has it.
+with a tag. A document's content is checked (consistent.py, schema.py) and settled (settle.py) before anything else uses
+it.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ _SCALARS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "plain": (None, float.fromhex),
 }
 
-# Parameters that say how to differentiate, which nobody does after the trace.
+# Parameters about differentiation, which nobody needs after the trace.
 _DERIVATIVES = frozenset({"jvp_jaxpr_fun", "fwd_jaxpr_thunk", "bwd", "out_trees", "symbolic_zeros", "policy"})
 _MOST_DEEP = 100
 
@@ -127,20 +128,20 @@ def _fields(cls: type) -> list[str]:
 
 @functools.cache
 def _primitives() -> dict[str, core.Primitive]:
-    """The primitives that JAX has a lowering for, by name."""
+    """Returns the primitives that JAX has a lowering for, by name."""
     tables: list[Any] = [mlir._lowerings]
     tables += [mlir._platform_specific_lowerings[platform] for platform in ("tpu", "cpu")]
     tables += tpu_lowering.lowering_rules.values()
     found: dict[str, core.Primitive] = {}
     for table in tables:
         for primitive in table:
-            # If two primitives have one name, that of jax.lax comes first.
+            # If two primitives have the same name, the one of jax.lax counts.
             found.setdefault(primitive.name, primitive)
     return found
 
 
 def _without_own_words(primitive: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Returns an equation's parameters with fixed names, and without what is meant for profilers and debuggers."""
+    """Returns an equation's parameters with fixed names, and without those for profilers and debuggers."""
     if "name" in params:
         # The name of a function belongs to the candidate, and to no other program.
         params = dict(params, name=schema.KERNEL_NAME if primitive == "pallas_call" else schema.INNER_NAME)
@@ -324,7 +325,7 @@ class _Packer:
 
 
 class _Unpacker:
-    """Makes a jaxpr from a document. Whatever is wrong in it raises: Unsendable, or a constructor's error."""
+    """Makes a jaxpr from a document. If anything is wrong in it, raises Unsendable, or a constructor's error."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self._document = document
@@ -380,11 +381,11 @@ class _Unpacker:
     def _closed(self, number: int, consts: list[Any]) -> core.ClosedJaxpr:
         if consts:
             return core.ClosedJaxpr(self._jaxpr(number), [self.value(const) for const in consts])
-        # One object, so that a function that is called twice is exported once.
+        # It is one object, so that a function that is called twice is exported once.
         return self._closed_alone.setdefault(number, core.ClosedJaxpr(self._jaxpr(number), []))
 
     def _jaxpr(self, number: int) -> core.Jaxpr:
-        # Only jaxprs before this one: no jaxpr calls itself.
+        # Only jaxprs before this one are known, so no jaxpr calls itself.
         return self._jaxprs[range(len(self._jaxprs))[number]]
 
     def _record(self, name: str, fields: list[Any]) -> Any:
@@ -398,7 +399,7 @@ class _Unpacker:
     def _tree(self, name: str, auxiliary: Any = None, children: Sequence[Any] = ()) -> Any:
         if name == "leaf":
             return jax.tree_util.tree_structure(0)
-        # From the registry that knows all that kernels are traced with.
+        # The registry is the one that knows all types with which kernels are traced.
         return jax.tree_util.PyTreeDef.from_node_data_and_children(
             tree_util.tracing_registry,
             (_NODES[name], self.value(auxiliary)),
@@ -496,7 +497,7 @@ def _no_constant(name: str) -> Any:
 
 
 def _check_characters(packed: bytes) -> None:
-    """Raises Unsendable for quotes in a text, or characters beyond ASCII: nothing that is sent is a text for people."""
+    """Raises Unsendable for quotes in a text, or characters beyond ASCII, because no text for people is sent."""
     if not packed.isascii() or b"\\" in packed:
         raise Unsendable("a name or another text in it has quotes, backslashes or characters beyond ASCII")
 
@@ -508,7 +509,7 @@ def _decoded(packed: bytes) -> Any:
 
 
 def unpack(packed: bytes) -> core.ClosedJaxpr:
-    """Makes the jaxpr from bytes that are not trusted. Raises whatever is wrong with them."""
+    """Makes the jaxpr from bytes that are not trusted. Raises an error if anything is wrong with them."""
     closed = _Unpacker(_decoded(packed)).closed()
     consistent.check(closed)
     return settle.settled(closed)

@@ -1,1 +1,1 @@
-"""What a step leaves behind: its report, its depfile, and the command line that all steps share."""
+"""The outputs of a step: its report and its depfile; and the command line that all steps share."""

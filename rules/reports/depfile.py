@@ -1,4 +1,4 @@
-"""Depfiles: the names of our own modules that a step imported, by which a build sees that one was edited."""
+"""Depfiles: the names of our own modules that a step imported, by which a build sees that a module was edited."""
 
 from __future__ import annotations
 

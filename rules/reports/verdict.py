@@ -1,4 +1,4 @@
-"""Reports: the JSON that a step leaves behind. A verdict about a variant is data; a fault is an error.
+"""Reports: the JSON that a step writes. A verdict about a variant is data; a fault is an error.
 
 A report is an object with "verdict":
 
@@ -6,7 +6,7 @@ A report is an object with "verdict":
 * "rejected": the variant is out. "kind" is one of KINDS, and "reason" is one line without addresses, paths of this
   machine, or times.
 * "not_done": the step could not do its work on this variant; "reason" says why. This is never "ok": such a variant
-  may only survive where its spec excuses the step.
+  may survive only if its spec excuses the step.
 * "not_reached": an earlier step rejected the variant.
 """
 
@@ -24,7 +24,7 @@ from process.child import Ending, Limits
 KINDS = frozenset(
     {
         "lower-error",  # no program came out of the source
-        "contract",  # the program is not of the kind that was asked for (contract.py)
+        "contract",  # the program is not of the requested kind (contract.py)
         "compile-error",
         "incorrect",
         "non-finite",
@@ -34,8 +34,8 @@ KINDS = frozenset(
         "out-of-memory",  # of the host or of the device
         "timeout",
         "crash",
-        "precision",  # right but for rounding that the spec does not allow
-        "suspicious",  # samples that cannot be, or less work than the case needs (engine/ir/model/work.h)
+        "precision",  # right except for rounding that the spec does not allow
+        "suspicious",  # impossible samples, or less work than the case needs (engine/ir/model/work.h)
     }
 )
 
@@ -91,10 +91,10 @@ def not_reached() -> Report:
 
 
 def one_line(text: str) -> str:
-    """Returns the first line of a text that is not blank, without what differs from run to run."""
+    """Returns the first line of a text that is not blank, without parts that differ from run to run."""
     lines = [line.strip() for line in text.splitlines()]
     line = next((line for line in lines if line), "no reason given")
-    # A candidate may have written the text: halves of characters, and what would control a terminal, become "?".
+    # A candidate may have written the text. Lone surrogates and characters that would control a terminal become "?".
     line = "".join(character if character.isprintable() else "?" for character in line)
     line = re.sub(r"0x[0-9a-fA-F]+", "0x…", line)
     line = _FOR_ITS_AUTHORS.sub("", line).strip()
@@ -103,7 +103,7 @@ def one_line(text: str) -> str:
 
 
 def encode(report: Report) -> bytes:
-    """The bytes of a report: the same for the same content."""
+    """Returns the bytes of a report: the same for the same content."""
     return (json.dumps(report, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
@@ -124,7 +124,7 @@ class BadInput(Exception):
 
 
 def read_text(path: str) -> str:
-    """Returns the text in a file; bytes that are not UTF-8 become half characters. Raises BadInput."""
+    """Returns the text in a file; bytes that are not UTF-8 become lone surrogates. Raises BadInput."""
     try:
         return Path(path).read_text(encoding="utf-8", errors="surrogateescape")
     except OSError as error:

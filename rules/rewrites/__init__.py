@@ -1,1 +1,1 @@
-"""Rewrites of a kernel's structure that keep what it computes."""
+"""Rewrites of a kernel's structure that keep its results."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from rewrites.rewrite_record import Rewrite
 from rewrites.rewrites import canonical, rewrites
 
-# The most rewrites of a parent that are rewritten once more, if all of them are known.
+# If no rewrite of a parent is left, at most this many of its rewrites are rewritten once more.
 _MAX_FIRSTS = 16
 
 
@@ -47,7 +47,7 @@ class Draws:
 
 
 def source_digest(text: str) -> str:
-    """Returns the SHA-256 of the canonical source, in hex; of the text itself if it is no Python."""
+    """Returns the SHA-256 of the canonical source, in hex; or of the text itself, if it is not Python."""
     with contextlib.suppress(SyntaxError, ValueError, RecursionError):
         text = canonical(text)
     return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
@@ -95,7 +95,7 @@ def _by_digest(text: str) -> _Rewrites:
 def _draw(
     parent: Parent, before: str, found: _Rewrites, known: set[str], draws: Draws, permits: Permits
 ) -> Proposal | None:
-    """Draws a kind that has something new, each with the same chance, and one of its rewrites, until one is allowed."""
+    """Draws a kind with new rewrites, each with the same chance, and a rewrite of it, until one is permitted."""
     new = {kind: [one for one in of_kind if one[0] not in known] for kind, of_kind in found.items()}
     while kinds := [kind for kind, of_kind in new.items() if of_kind]:
         of_kind = new[kinds[draws.below(len(kinds))]]

@@ -17,11 +17,12 @@ from programs.candidate import DEFAULT_TARGET, Rejection, Target
 from programs.elsewhere import open_answer
 from rewrites.rewrites import canonical
 
-# The limits of a trace, as in the step lower, and of the contract's checks, as in its step.
+# A trace has the limits of the step `lower`, and the contract's checks have those of the step `contract`.
 _TRACE = Limits(15, 60, 3072 * 2**20, answer_bytes=64 * 2**20)
 _CHECKS = Limits(60, 240, 4096 * 2**20)
 
-# The most sources that are checked in a round: a kernel that takes long to trace must not hold up a round for ever.
+# The maximum number of sources that are checked in a round: a kernel that takes long to trace must not hold up a round
+# for ever.
 _MOST = 64
 
 
@@ -36,7 +37,7 @@ class Case:
 
 
 class Permits:
-    """The contract's word on whether sources may be proposed."""
+    """The contract's decisions on whether sources may be proposed."""
 
     def __init__(
         self, entry: str, cases: Sequence[Case], is_sandboxed: bool = True, target: Target = DEFAULT_TARGET
@@ -44,11 +45,11 @@ class Permits:
         self._entry, self._cases, self._target = entry, cases, target
         self._trace, self._checks = (replace(limits, is_sandboxed=is_sandboxed) for limits in (_TRACE, _CHECKS))
         self._known: dict[str, bool] = {}
-        # By parent, the jaxprs that it was traced to; empty: the parent itself is refused.
+        # By parent, the parent's jaxprs for the cases; empty: the parent itself is refused.
         self._of_parents: dict[str, list[bytes]] = {}
 
     def permits(self, parent: str, text: str) -> bool:
-        """Whether a rewrite of a parent may be proposed: it is another program, and within the contract.
+        """Whether a rewrite of a parent may be proposed. It must be another program, and within the contract.
 
         Any rewrite may be proposed if the parent itself is refused. Raises ChildFault where the sandbox cannot be made.
         """
@@ -66,7 +67,7 @@ class Permits:
         return self._known[text]
 
     def _permitted(self, text: str) -> list[bytes]:
-        """Returns the jaxpr of a source for each case; empty: it is refused for what can be seen here."""
+        """Returns the jaxpr of a source for each case; empty: the checks that are possible here refuse it."""
         source = canonical(text).encode(errors="surrogateescape")
         try:
             packed = [self._traced(source, case.signature) for case in self._cases]

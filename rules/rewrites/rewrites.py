@@ -37,7 +37,7 @@ def canonical(text: str) -> str:
 
 
 def _all_of(transform: Callable[[Source], Iterator[Rewrite]], source: Source) -> list[Rewrite]:
-    """Returns what a transformation finds; nothing where names stand for each other in a circle, or too deep."""
+    """Returns the rewrites of a transformation; nothing if names refer to each other in a circle, or too deeply."""
     try:
         return list(transform(source))
     except RecursionError:
@@ -45,7 +45,7 @@ def _all_of(transform: Callable[[Source], Iterator[Rewrite]], source: Source) ->
 
 
 def rewrites(text: str) -> dict[str, list[Rewrite]]:
-    """Returns all legal rewrites of a source, by kind; kinds without any are left out. Empty: it is not understood."""
+    """Returns all legal rewrites of a source, by kind; omits kinds without any. Empty: the source is not understood."""
     try:
         source = Source(text)
         original = canonical(text)

@@ -1,6 +1,7 @@
-"""Rewrites of a kernel's call: the order of its grid, what that says of its axes, and how blocks are buffered.
+"""Rewrites of a kernel's call: the order of its grid, the semantics of its axes, and the buffers of its blocks.
 
-Each function takes a source and gives all legal rewrites. A part that is not understood has none. Runs without JAX.
+Each function takes a source and gives all legal rewrites. A part that is not understood has no rewrites. Runs without
+JAX.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ from source.pallas_source import (
 )
 from source.source_text import Edit, Source
 
-# The most orders that are tried for a grid with many axes.
+# The maximum number of orders that are tried for a grid with many axes.
 _MAX_ORDERS = 24
 
 
 def grid_orders(source: Source) -> Iterator[Rewrite]:
     """Changes the order of the grid's axes.
 
-    Axes change places only within a run of neighbours that carry nothing from step to step. So what is carried along an
-    axis meets the same steps before it and behind it, and sums over an axis stay consecutive.
+    Axes change places only within a run of neighbours that carry nothing from step to step. So a value that is carried
+    along an axis meets the same steps before and after, and sums over an axis stay consecutive.
     """
     for call in find_calls(source):
         edits_of = _order_edits(source, call)
@@ -50,7 +51,7 @@ def grid_orders(source: Source) -> Iterator[Rewrite]:
 
 
 def semantics(source: Source) -> Iterator[Rewrite]:
-    """Makes an axis parallel that was not, if no step of it needs another; or the other way round."""
+    """Makes an ordered axis parallel, if no step of it needs another step; or the other way round."""
     for call in find_calls(source):
         words = semantics_of(source, call)
         if words is None:
@@ -68,8 +69,8 @@ def semantics(source: Source) -> Iterator[Rewrite]:
 def buffering(source: Source) -> Iterator[Rewrite]:
     """Changes the number of a block's buffers: one, which saves memory, or two; for a pipeline's inputs also three.
 
-    One buffer is legal only if the block stays from step to step along the innermost axis: no other block can be
-    fetched while it is used.
+    One buffer is legal only if the block stays the same from step to step along the innermost axis, because no other
+    block can be fetched while it is used.
     """
     for call in find_calls(source):
         if not call.grid:
@@ -133,7 +134,7 @@ def _orders(rank: int, free: set[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _revisits(call: KernelCall, order: tuple[int, ...]) -> bool:
-    """Whether a block of an output would be revisited: an axis that it does not depend on is outside one it does."""
+    """Whether an output's block would be revisited: an axis that it does not use is outside of an axis that it uses."""
     for spec in call.out_specs:
         used = [axis in spec.axes(len(order)) for axis in order]
         if used != sorted(used, reverse=True):
@@ -142,7 +143,7 @@ def _revisits(call: KernelCall, order: tuple[int, ...]) -> bool:
 
 
 def _order_edits(source: Source, call: KernelCall) -> Callable[[tuple[int, ...]], list[Edit]] | None:
-    """Returns the function that makes an order's edits; None: not all that depends on the order of axes is seen."""
+    """Returns the function that makes an order's edits; None: not every use of the order of axes is seen."""
     rank = len(call.grid)
     words = semantics_of(source, call)
     if rank < 2 or words is None or call.kernel is None or not isinstance(call.grid_node, ast.Tuple):
@@ -225,7 +226,7 @@ def _buffer_counts(
 
 
 def _buffer_count(source: Source, node: ast.expr) -> int | None:
-    """Returns the number in `pl.Buffered(2)`; None: it says more."""
+    """Returns the number in `pl.Buffered(2)`; None: the expression is another one."""
     if not isinstance(node, ast.Call) or source.qualified(node.func) != f"{PALLAS}.Buffered" or node.keywords:
         return None
     return whole_number(node.args[0]) if len(node.args) == 1 else None

@@ -1,6 +1,7 @@
-"""Rewrites of the loops in a kernel: how far they are unrolled, and what need not be in them.
+"""Rewrites of the loops in a kernel: how far they are unrolled, and arrays that can be made before them.
 
-Each function takes a source and gives all legal rewrites. A part that is not understood has none. Runs without JAX.
+Each function takes a source and gives all legal rewrites. A part that is not understood has no rewrites. Runs without
+JAX.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def unrolling(source: Source) -> Iterator[Rewrite]:
 
 
 def hoisting(source: Source) -> Iterator[Rewrite]:
-    """Makes an array before a loop that each step makes again from sizes and from names that the loop does not bind."""
+    """Makes an array before a loop, if each step makes it from sizes and from names that the loop does not bind."""
     for body, call in _loops(source):
         function, _ = source.resolve(call.args[2], body.function) if len(call.args) == 4 else (None, None)
         if not isinstance(function, ast.FunctionDef) or function not in body.statements:

@@ -1,6 +1,7 @@
 """Rewrites of masks: where a block sticks out of its array, its elements beyond the edge are set to zero.
 
-The function takes a source and gives all legal rewrites. A part that is not understood has none. Runs without JAX.
+The function takes a source and gives all legal rewrites. A part that is not understood has no rewrites. Runs without
+JAX.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ class _Edge:
 
 
 def ragged_edges(source: Source) -> Iterator[Rewrite]:
-    """Masks only the blocks that need it: whole blocks take a way without masks.
+    """Masks only the blocks that need it: whole blocks take a path without masks.
 
     That is legal only if a mask of a whole block is seen to be true throughout: it compares the places along a block of
-    a named size with what is left of the array.
+    a named size with the rest of the array.
     """
     for body, product in products(source):
         work = body.work(product.statement)

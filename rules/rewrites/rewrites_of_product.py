@@ -1,6 +1,7 @@
 """Rewrites of a kernel's matrix products: in parts, in a loop, and with the operands the other way round.
 
-Each function takes a source and gives all legal rewrites. A part that is not understood has none. Runs without JAX.
+Each function takes a source and gives all legal rewrites. A part that is not understood has no rewrites. Runs without
+JAX.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ def products(source: Source) -> Iterator[tuple[KernelBody, Product]]:
 def parts(source: Source) -> Iterator[Rewrite]:
     """Makes a product several smaller ones, along the contracted dimension, the rows or the columns, one after another.
 
-    All parts have one size. A product that is not divisible so is not cut, whether that is known here or only when the
-    kernel is traced.
+    All parts have one size. A product that cannot be divided in this way is not cut, whether that is known here or only
+    when the kernel is traced.
     """
     for body, product in products(source):
         for dimension in (_CONTRACTED, _ROWS, _COLUMNS):
@@ -77,7 +78,7 @@ def loops(source: Source) -> Iterator[Rewrite]:
 
 
 def operand_orders(source: Source) -> Iterator[Rewrite]:
-    """Makes a product x y the transposed product of the transposed operands, so that the MXU holds the other one."""
+    """Makes a product x y the transposed product of transposed operands, so that the MXU holds the other operand."""
     jax = source.spelled("jax.lax")
     if jax is None:
         return
@@ -97,7 +98,7 @@ def _keywords(source: Source, call: ast.Call) -> str:
 
 
 def _is_divisible(body: KernelBody, product: Product, dimension: _Dimension, count: int) -> bool:
-    """Whether all parts can have one size, or whether that is not known; a size counts as the most that it can be."""
+    """Whether all parts can have one size, or that is not known. A size counts as the most that it can be."""
     shape = body.shape_of(product.left if dimension.is_left else product.right)
     if shape is None:
         return False

@@ -1,6 +1,7 @@
-"""Rewrites of sums over an axis of the grid: where they are kept, in what type, and what their first and last steps do.
+"""Rewrites of sums over an axis of the grid: where they are kept, their type, and their first and last steps.
 
-Each function takes a source and gives all legal rewrites. A part that is not understood has none. Runs without JAX.
+Each function takes a source and gives all legal rewrites. A part that is not understood has no rewrites. Runs without
+JAX.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ def sums(source: Source) -> Iterator[tuple[KernelBody, Sum]]:
 def accumulators(source: Source) -> Iterator[Rewrite]:
     """Keeps a sum in the output's block instead of in scratch memory, or the other way round.
 
-    It goes into the output only if that is float32, as scratch is, and if its block stays while the sum is made. It
-    goes into float32 scratch, whatever the output is.
+    The sum goes into the output only if the output is float32, as scratch is, and if its block stays while the sum is
+    made. It goes into float32 scratch, whatever the output's type is.
     """
     for body, sum_ in sums(source):
         if sum_.store is not None:
@@ -45,8 +46,8 @@ def accumulators(source: Source) -> Iterator[Rewrite]:
 def end_steps(source: Source) -> Iterator[Rewrite]:
     """Changes the end steps of a sum of products.
 
-    The first step writes its product, instead of zeros to which the product is added; the last step adds its own on the
-    way to the output, and not to the scratch memory first; or both.
+    The first step may write its product, instead of adding it to zeros. The last step may add its product on the way to
+    the output, and not to the scratch memory first. Or both.
     """
     for body, sum_ in sums(source):
         function = _product_function(body, sum_)
@@ -87,7 +88,7 @@ def _last_step(body: KernelBody, sum_: Sum, function: _ProductFunction, read: as
 
 
 def _first_and_last_step(body: KernelBody, sum_: Sum, function: _ProductFunction, read: ast.AST) -> Iterator[Rewrite]:
-    """If there is only one step, it is the first one, and what it wrote is the sum."""
+    """Changes both end steps. If there is only one step, it is the first one, and its product is the sum."""
     source, ref, store = body.source, sum_.ref, sum_.store
     cleared = _without(source, sum_.clear.function)
     assert store is not None
@@ -120,7 +121,7 @@ def _first_and_last_step(body: KernelBody, sum_: Sum, function: _ProductFunction
 def scratch_types(source: Source) -> Iterator[Rewrite]:
     """Makes narrow scratch memory float32; only if all that is written to it, and made from it, is cast.
 
-    Never the other way: the judge rejects a narrow accumulator.
+    Memory is never made narrower, because the judge rejects a narrow accumulator.
     """
     for call in find_calls(source):
         for index, node in enumerate(call.scratch):
@@ -334,7 +335,7 @@ def _negated(source: Source, condition: ast.expr) -> str:
 
 
 def _without(source: Source, function: ast.FunctionDef) -> list[Edit] | None:
-    """Drops a conditional part, with the blank lines behind it; None: that would drop a comment."""
+    """Drops a conditional part, with the blank lines after it; None: that would drop a comment."""
     place = source.lines_of(function, function)
     if place is None or "#" in source.text[place[0] : place[1]]:
         return None

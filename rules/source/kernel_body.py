@@ -1,4 +1,4 @@
-"""The body of a kernel: its work, its sums over a grid axis, its products, and what is known of sizes.
+"""The body of a kernel: its work, its sums over a grid axis, its products, and the known sizes.
 
 Only straightforward bodies are understood, such as that of `kernels/matmul`. Runs without JAX.
 """
@@ -104,9 +104,9 @@ class KernelBody:
     def work(self, last: ast.stmt) -> list[ast.stmt] | None:
         """Returns the statements before `last` that make what it needs: assignments, also under static conditions.
 
-        They assign only to names and are neighbours, nothing behind `last` uses the names, and they read no memory but
-        inputs, which stay as they are. So they may become a function that is called where `last` is, or later. None:
-        there are no such statements.
+        They are neighbours and assign only to names, and nothing after `last` uses the names. They read no memory
+        except for inputs, which do not change. So they may become a function that is called where `last` is, or later.
+        None: there are no such statements.
         """
         if last not in self.statements:
             return None
@@ -193,7 +193,7 @@ class KernelBody:
         return isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add) and whole(node.target) == ref
 
     def _writes(self, when: When, ref: str) -> bool:
-        """Whether a part does anything with a reference but read all of it."""
+        """Whether a part does anything with a reference except for reading all of it."""
         reads = [n for n in ast.walk(when.function) if whole(n) == ref and isinstance(n.ctx, ast.Load)]  # type: ignore[attr-defined]
         return len(reads) != len(self.source.uses(ref, when.function)) - _attribute_uses(when.function, ref)
 
@@ -270,7 +270,7 @@ class KernelBody:
         return ref if ref in self.kernel.inputs and not self.is_written(ref) else None
 
     def is_written(self, ref: str) -> bool:
-        """Whether the kernel may write to a reference: any use but reading `ref[…]` or `ref.shape` counts as that."""
+        """Whether the kernel may write to a reference: any use except for reading `ref[…]` or `ref.shape` counts."""
         reads = [
             n
             for n in ast.walk(self.function)
@@ -309,7 +309,7 @@ class KernelBody:
         return is_made and all(self.is_static(part, scope) for part in parts)
 
     def size(self, node: ast.expr, scope: Scope) -> int | None:
-        """Returns what a size mostly is: a number, or the smaller of a number and an unknown one; None: not known."""
+        """Returns the known value of a size; for `min(…)`, the smallest known part. None: not known."""
         value, at = self.source.resolve(node, scope)
         if isinstance(value, ast.Constant):
             return value.value if type(value.value) is int else None
@@ -342,7 +342,7 @@ def _stored(node: ast.AST) -> list[str]:
 
 
 def _attribute_uses(within: ast.AST, ref: str) -> int:
-    """How often a part asks for a reference's shape or dtype."""
+    """Returns how often a part uses a reference's shape or dtype."""
     return sum(
         isinstance(n, ast.Attribute)
         and isinstance(n.value, ast.Name)

@@ -1,7 +1,7 @@
 """Step normalise: canonical Python source, without comments, docstrings and layout.
 
-Two sources that differ only in these have the same canonical form, so an edit of a comment re-runs this step and
-nothing behind it. Runs without JAX.
+Two sources that differ only in these have the same canonical form, so an edit of a comment re-runs this step and no
+later step. Runs without JAX.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import stat
 import sys
 from pathlib import Path
 
-# The marks of the EVOLVE block in a canonical source, whatever marks it in the author's.
+# The marks of the EVOLVE block in a canonical source. The author's source may have other marks.
 START = "# EVOLVE-BLOCK-START"
 END = "# EVOLVE-BLOCK-END"
 
@@ -43,17 +43,17 @@ def decoded(source: bytes, name: str) -> str:
 
 
 class NoSource(Exception):
-    """A path that leads to no source, whatever is there; the message says why."""
+    """A path does not lead to a source; the message says why."""
 
 
 def read_source(path: str) -> bytes:
-    """Reads a regular file, or one that a link leads to. Raises NoSource, and OSError."""
+    """Reads a regular file, also if the path is a link to one. Raises NoSource, and OSError."""
     kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
     # Checked before the file is opened, which may block, or do something to a device.
     kind = stat.S_IFMT(os.stat(path).st_mode)
     if kind != stat.S_IFREG:
         raise NoSource(f"a source must be a regular file, but this is {kinds.get(kind, 'a device')}")
-    # The file may be another one by now; and a file such as those in /proc may have no end, or say that it is empty.
+    # The file may have been replaced since. A file such as those in /proc may have no end, or claim to be empty.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     content = bytearray()
     try:
@@ -81,7 +81,7 @@ class _DocstringRemover(ast.NodeTransformer):
 
 
 def _split_at_markers(source: str, markers: tuple[str, str]) -> list[tuple[str, str]]:
-    """Splits a source into pieces, each behind the marker line that opens it ("" for the first)."""
+    """Splits a source into pieces, each with the marker line that opens it ("" for the first)."""
     pieces: list[tuple[str, str]] = [("", "")]
     for line in source.splitlines(keepends=True):
         marker = next((kept for text, kept in zip(markers, (START, END), strict=True) if text in line), None)
@@ -114,7 +114,7 @@ def canonical(source: str, name: str, markers: tuple[str, str] | None = None) ->
 
 
 def why_unparsed(error: Exception) -> str:
-    """Returns why a source cannot be parsed or written. A MemoryError of Python's parser is about nesting."""
+    """Returns why a source cannot be parsed or written. A MemoryError of Python's parser means deep nesting."""
     if isinstance(error, (RecursionError, MemoryError)):
         return "it is nested too deeply"
     if isinstance(error, OSError):
@@ -178,7 +178,7 @@ def main(argv: list[str]) -> int:
         if args.on_error == "fail" or isinstance(error, OSError):
             print(describe(error, args.source), file=sys.stderr)
             return 2
-        # A program that says what is wrong, for lower to judge.
+        # The output is a program whose error says what is wrong, so that the step lower judges it.
         write_file(Path(args.out), f"raise SyntaxError({str(error)!r})\n".encode())
         return 0
     try:

@@ -24,7 +24,7 @@ _PROGRAM_AXES = (f"{PALLAS}.program_id", f"{PALLAS}.num_programs")
 
 @dataclass(frozen=True)
 class BlockSpec:
-    """`pl.BlockSpec(shape, index_map)`; without a shape a block is the whole array, or what the kernel takes of it."""
+    """`pl.BlockSpec(shape, index_map)`; without a shape a block is the whole array, or the kernel's part of it."""
 
     call: ast.Call
     shape: tuple[ast.expr, ...] | None
@@ -51,13 +51,13 @@ class BlockSpec:
 
 @dataclass(frozen=True)
 class Kernel:
-    """The function that a call runs, and what its parameters are. Nothing else in the source uses the function."""
+    """The function that a call runs, and its parameters. Nothing else in the source uses the function."""
 
     function: ast.FunctionDef
     inputs: tuple[str, ...]  # by place in `in_specs`
     outputs: tuple[str, ...]
     scratch: tuple[str, ...]
-    bound: dict[str, ast.expr]  # by functools.partial, where the call stands
+    bound: dict[str, ast.expr]  # by functools.partial, at the call
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class KernelCall:
     """`pl.pallas_call(…)`, or `pltpu.emit_pipeline(…)`, which is a call in a kernel."""
 
     call: ast.Call
-    structure: ast.Call  # the call, or its grid spec: what has grid, specs and scratch shapes
+    structure: ast.Call  # the call, or its grid spec: it has the grid, specs and scratch shapes
     scope: Scope
     is_pipeline: bool
     grid: tuple[ast.expr, ...]
@@ -77,7 +77,7 @@ class KernelCall:
     kernel: Kernel | None
 
     def keyword(self, name: str) -> ast.expr | None:
-        """An argument of the call or of its grid spec."""
+        """Returns an argument of the call or of its grid spec."""
         found = [k.value for k in [*self.structure.keywords, *self.call.keywords] if k.arg == name]
         return found[0] if found else None
 
@@ -109,7 +109,7 @@ def program_axes(source: Source, within: ast.AST) -> list[ast.Call]:
 
 
 def semantics_of(source: Source, call: KernelCall) -> list[str] | None:
-    """Returns "parallel" or "arbitrary" for each axis; "arbitrary" is the default. None: it cannot be told."""
+    """Returns "parallel" or "arbitrary" for each axis; "arbitrary" is the default. None: they are not known."""
     if call.is_pipeline:
         return None
     node = semantics_node(source, call)
@@ -137,7 +137,7 @@ def semantics_node(source: Source, call: KernelCall) -> ast.Tuple | ast.List | N
 
 
 def is_of_call(source: Source, node: ast.AST, call: KernelCall) -> bool:
-    """Whether a part of a call (a grid spec, a block spec, an index map) serves no other, wherever it is written."""
+    """Whether a part of a call (a grid spec, a block spec, an index map) serves no other call, wherever it is."""
 
     def is_in(part: ast.AST) -> bool:
         return source.is_inside(part, call.call) or (
@@ -299,6 +299,6 @@ def _is_size(source: Source, node: ast.expr, scope: Scope) -> bool:
 
 
 def whole_number(node: ast.expr) -> int | None:
-    """Returns the whole number that is written there; None: there is no number."""
+    """Returns the whole number that a node is; None: the node is not a number."""
     is_number = isinstance(node, ast.Constant) and type(node.value) is int
     return node.value if is_number else None  # type: ignore[attr-defined]

@@ -1,6 +1,6 @@
 """A source as a mutator sees it: its syntax tree, its EVOLVE block, and edits that keep the rest byte for byte.
 
-This module knows Python, and which module a name was imported from; it knows nothing of Pallas. Runs without JAX.
+This module handles Python, and the modules that names were imported from, but not Pallas. Runs without JAX.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Binding:
-    """The value that binds a name in a scope: an expression, or a function; None: it cannot be told."""
+    """The value that binds a name in a scope: an expression, or a function; None: it is not known."""
 
     value: ast.expr | ast.FunctionDef | None
 
@@ -54,7 +54,7 @@ class Source:
         self._parents = {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
 
     def number_of(self, name: str) -> int | None:
-        """Returns the whole number that a line of the block gives a name; None: no line does, or several."""
+        """Returns the whole number that a line of the block gives a name; None: no line does, or several do."""
         line = rf"^[ \t]*{re.escape(name)}\b[ \t]*(?::[ \t]*int[ \t]*)?=(?!=)([^#\n]*)"
         found = re.findall(line, self.text[slice(*self.block)], re.MULTILINE)
         return int(found[0]) if len(found) == 1 and re.fullmatch(r"-?[0-9_]+", found[0].strip()) else None
@@ -80,14 +80,14 @@ class Source:
         )
 
     def code(self, node: ast.AST) -> str:
-        """Returns the node's own text; for a node that is not in the source, what it unparses to."""
+        """Returns the node's own text; for a node that is not in the source, its unparsed text."""
         if not hasattr(node, "lineno"):
             return ast.unparse(node)
         start, end = self.span(node)
         return self.text[start:end]
 
     def lines_of(self, first: ast.stmt, last: ast.stmt) -> tuple[int, int] | None:
-        """Returns the whole lines of statements, with decorators and comments behind them; None: they share lines."""
+        """Returns the whole lines of statements, with decorators and comments after them; None: they share lines."""
         decorators = getattr(first, "decorator_list", [])
         line = min([first.lineno, *(node.lineno for node in decorators)])
         assert last.end_lineno is not None
@@ -129,7 +129,7 @@ class Source:
         return Edit(end, end, f", {argument}")
 
     def fresh(self, name: str) -> str:
-        """Returns `name`, with a number behind it if the source has the name already."""
+        """Returns `name`, with a number after it if the source has the name already."""
         taken = set(re.findall(r"\w+", self.text))
         return next(text for text in (name, *(f"{name}_{i}" for i in range(2, 1000))) if text not in taken)
 
@@ -196,7 +196,7 @@ class Source:
         return [n for n in ast.walk(within or self.tree) if isinstance(n, ast.Name) and n.id == name]
 
     def bindings(self, name: str, scope: Scope) -> list[Binding]:
-        """Returns all that binds a name in a scope, also parameters and imports, but not inside of other functions."""
+        """Returns all bindings of a name in a scope, also parameters and imports, but not inside of other functions."""
         if (name, scope) not in self._bindings:
             self._bindings[name, scope] = self._find_bindings(name, scope)
         return self._bindings[name, scope]
@@ -268,7 +268,7 @@ def _own_nodes(scope: Scope) -> Iterator[ast.AST]:
 
 
 def _bound(target: ast.expr, value: ast.expr, name: str) -> Iterator[ast.expr | None]:
-    """Yields what `target = value` binds a name to; for `(m, n) = x.shape` and m, `x.shape[0]`."""
+    """Yields the values to which `target = value` binds a name; for `(m, n) = x.shape` and m, `x.shape[0]`."""
     if isinstance(target, ast.Name):
         if target.id == name:
             yield value

@@ -1,9 +1,9 @@
-"""Step audit: whether a task asks for anything, for one case. Trusted code.
+"""Step audit: the check that trivial outputs do not pass a task, for one case. Trusted code.
 
-Values that nobody has to compute must not pass the check: zeros, ones, the outputs' mean, an input, or what was right
-for other inputs. A spec that would let them pass is refused, because a search finds them before it finds a faster
-kernel. A reference must pass its own tolerance, too. Its errors widen the bounds: an exact kernel would be refused, and
-one that leaves out as much would pass.
+Values that nobody has to compute must not pass the check: zeros, ones, the outputs' mean, an input, or the right
+outputs for other inputs. A spec that would let them pass is refused, because a search finds them before it finds a
+faster kernel. A reference must pass its own tolerance, too. Its errors widen the bounds: an exact kernel would be
+refused, and a kernel that leaves out as much would pass.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Guess = Callable[[InputSet], Array]
 
 
 class Task:
-    """A case with all that the check step knows of it."""
+    """A case with all that the check step knows about it."""
 
     def __init__(
         self, expected: comparison.Expected, signature: dict[str, Any], tolerance: dict[str, float], secret: str
@@ -41,7 +41,7 @@ class Task:
         self._secret = secret
 
     def findings(self) -> list[str]:
-        """Returns what would pass in place of an output: "'out' may be zeros"."""
+        """Returns the values that would pass in place of an output: "'out' may be zeros"."""
         return [
             f"'{declared['name']}' may be {name}"
             for number, declared in enumerate(self._signature["outputs"])

@@ -30,7 +30,7 @@ from reports.verdict import Report
 def _run(content: bytes, signature: dict[str, Any], secret: str, expected: list[tuple[InputSet, list[Any]]]) -> bytes:
     """The child's work: runs the program on each set, and answers with its outputs' shapes, dtypes and bytes.
 
-    `expected` has for each set the places of each output that are asked for; None: all.
+    `expected` has for each set the places of each output that are compared; None: all places.
     """
     program.configure_jax()
     answer: list[bytes] = []
@@ -91,7 +91,7 @@ def judge(
             for i, (got, declared) in enumerate(zip(arrays, signature["outputs"], strict=True)):
                 output = comparison.output_of(got, expected, drawn, i, declared)
                 comparison.check_output(output, tolerance)
-                # A report has no figures for secret inputs: it says the same whatever they were.
+                # A report has no figures for secret inputs, so that it does not depend on the secret.
                 if drawn is PUBLIC:
                     figures.append(figures_of(output))
             sets.append(drawn.name)

@@ -1,9 +1,10 @@
 """Step compile: from the device's program to the real compiler's schedule, on a machine without a TPU.
 
 libtpu compiles ahead of time for a topology that is only named. Its start costs more than a small program, so a server
-of it stays while this process compiles one program after another. libtpu can end its process on input that looks legal.
-A program that the server does not answer, or rejects after others, is compiled in a child of its own. A death there is
-tried once more before it is the program's verdict. So no program is rejected for what another one did.
+with libtpu stays while this process compiles one program after another. libtpu can end its process on input that looks
+legal. A program that the server does not answer, or rejects after others, is compiled in a child of its own. If that
+child dies, the program is compiled once more before it is rejected. So no program is rejected because of another
+program.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def _kind(message: str) -> str:
 
 
 def _telling_sentence(message: str) -> str:
-    """The sentence that tells a person what was wrong: one with sizes or limits before one with only codes."""
+    """Returns a message's most useful sentence: one with sizes or limits comes before one with only codes."""
     sentences = [part.strip() for part in re.split(r"\n|(?<=\.)\s", message) if part.strip()]
     telling = [part for part in sentences if _TELLING.search(part)]
     return (telling or sentences or ["no message"])[0]
@@ -84,7 +85,7 @@ def _start(topology: str, flags: tuple[str, ...]) -> Callable[[bytes], bytes]:
         folder, _, content = request.partition(b"\0")
         os.chdir(folder)
         report = _compile(content, device)
-        # JAX's caches hold each program, and all that was made from it.
+        # Otherwise JAX's caches would keep each program in memory, with all that was made from it.
         jax.clear_caches()
         return json.dumps(report).encode()
 
@@ -121,7 +122,7 @@ def _compile(content: bytes, device: Any) -> Report:
 
 
 def _read_dumps(folder: str) -> dict[str, bytes]:
-    """The dumps by "module/stage.kind", without the time stamps and counters that differ between runs."""
+    """Returns the dumps by "module/stage.kind", without the time stamps and counters that differ between runs."""
     found: dict[str, bytes] = {}
     for path in sorted(Path(folder).iterdir()):
         match = _DUMP_NAME.match(path.name)
@@ -131,7 +132,7 @@ def _read_dumps(folder: str) -> dict[str, bytes]:
 
 
 def _fingerprint(dumps: dict[str, bytes]) -> str | None:
-    """libtpu's own fingerprint of the program: equal for programs with the same machine code."""
+    """Returns libtpu's own fingerprint of the program: equal for programs with the same machine code."""
     for name, content in dumps.items():
         if name.endswith("/all-fingerprints.txt"):
             return program.digest(b"\n".join(line for line in content.splitlines() if b"<" not in line))
@@ -160,7 +161,7 @@ def _judge(ending: Ending, limits: Limits) -> Report:
     return verdict.rejected(kind, f"libtpu {ending.reason(limits)}")
 
 
-# By what it was started with. Only one server stays, because each holds memory.
+# The server, by its arguments. Only one server stays, because each holds memory.
 _servers: dict[tuple[str, tuple[str, ...], Limits], Server] = {}
 
 
@@ -197,7 +198,7 @@ def compile_program(content: bytes, topology: str, flags: tuple[str, ...], limit
             else:
                 report = _compile_alone(request, topology, flags, limits)
             dumps = _read_dumps(folder)
-        # A death may have been the machine's doing: only the second one is the program's.
+        # A death may have been the machine's fault. Only the second death counts as the program's.
         if report.get("kind") != "crash":
             break
     if report["verdict"] != "ok":

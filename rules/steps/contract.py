@@ -1,4 +1,4 @@
-"""Step contract: whether a program is of the kind that was asked for (judge/contract.py)."""
+"""Step contract: whether a program is of the requested kind (judge/contract.py)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Step expect: the outputs of the reference on the judge's inputs, for one case.
 
-The oracle is the reference evaluated at float64 on the same values, with float64 where its text says a narrower type.
-The reference as it stands, compared with the oracle, says how much rounding error an honest kernel may have. Trusted
-code.
+The oracle is the reference evaluated at float64 on the same values, with float64 in place of narrower types in its
+text. The error of the unchanged reference against the oracle shows how much rounding error an honest kernel may have.
+Trusted code.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Function = Callable[..., Any]
 class _Widened(ast.NodeTransformer):
     """Replaces narrow dtypes in a text by a wide one: `x.astype(jnp.float32)` would round the oracle, too.
 
-    A value that has to be rounded to mean what it means says so by `jax.lax.reduce_precision`, or has 8 bits.
+    A value whose meaning depends on rounding uses `jax.lax.reduce_precision`, or has 8 bits.
     """
 
     def __init__(self, wide: str) -> None:
@@ -45,14 +45,14 @@ class _Widened(ast.NodeTransformer):
         self._narrow = _NARROW[: _NARROW.index(wide)]
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Leaves calls as they are that ask for a dtype's limits or bits: they mean that dtype."""
+        """Leaves calls that ask for a dtype's limits or bits as they are, because they mean that dtype."""
         called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if called in _OF_A_DTYPE:
             return node
         return self.generic_visit(node)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """Replaces `jnp.float32`, and any module's: modules other than JAX's need not have the wide dtype."""
+        """Replaces `jnp.float32`, and `float32` of any module, because other modules may lack the wide dtype."""
         self.generic_visit(node)
         if node.attr not in self._narrow:
             return node
@@ -116,7 +116,7 @@ def functions(path: str, entry: str) -> Functions:
 
 
 def expected(reference: Functions, signature: dict[str, Any], secret: str) -> dict[str, Array]:
-    """Returns what check compares with, for each set S and output I. Sets whose oracle is not finite are left out.
+    """Returns the values for the step check, for each set S and output I, without sets whose oracle is not finite.
 
     "S.I.oracle": the oracle's values, as float64 for outputs of more than 16 bits, else as float32. They are whole, or
     at the places "S.I.places". "S.I.error": the root mean square of the reference's own error. "S.I.worst": the largest
@@ -140,7 +140,7 @@ def expected(reference: Functions, signature: dict[str, Any], secret: str) -> di
 
 
 def expected_at_places(reference: Functions, signature: dict[str, Any], secret: str) -> dict[str, Array]:
-    """Returns what the step values compares with, for a case that is too large to be computed whole.
+    """Returns the values for the step values, for a case that is too large to be computed whole.
 
     "S.I.G.oracle": the values of output I at the places of group G (places.py). "S.I.G.axisA": the indices of these
     places along axis A. "S.I.G.error" and "S.I.G.worst" are as in `expected`. S is the set of group G
@@ -225,7 +225,7 @@ def _add(
     number: int,
     secret: str,
 ) -> None:
-    """Adds what is expected of one output for one set."""
+    """Adds the expected values of one output for one set."""
     if list(right.shape) != declared["shape"]:
         raise ValueError(f"'{declared['name']}' has shape {list(right.shape)}, the spec declares {declared['shape']}")
     places = judge_inputs.sample(declared["shape"], drawn, number, secret)
@@ -238,7 +238,7 @@ def _add(
 
 
 def pack(arrays: dict[str, Array]) -> bytes:
-    """An .npz file without the time stamps that numpy.savez would put in it."""
+    """Returns an .npz file without the time stamps that numpy.savez would put in it."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
         for name, array in sorted(arrays.items()):

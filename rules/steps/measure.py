@@ -1,16 +1,16 @@
-"""Step measure: a candidate's program and an anchor's, timed on this machine's CPU.
+"""Step measure: the programs of a candidate and of an anchor, timed on this machine's CPU.
 
-Both are programs, without any Python of a candidate's. The unit is the run. Each run compiles both
-programs and lays out their inputs again, in one of several processes, because each has its own luck with memory. A run
-has blocks of anchor, candidate, candidate, anchor, or the mirror image, so that whatever drifts evenly falls out of a
-block's ratio. It has many short blocks instead of a few long ones, so that other work of the machine hits both programs
-alike, or only one block. Times are the process's CPU time, of all its threads: what others run on the machine does not
-count. A process keeps to one core: of threads on other cores the clock knows only what they had used when they were
-last switched, up to a tick ago. So a call of half a millisecond would scatter by half of itself; on one core it
-scatters by a twentieth. All samples are kept; another step decides what they say.
+Both are programs, without any Python of a candidate. The unit is the run. Each run compiles both programs and lays out
+their inputs again, in one of several processes, because the places of the inputs in memory affect the times, and these
+places vary. A run has blocks of anchor, candidate, candidate, anchor, or the mirror image, so that an even drift
+cancels out in a block's ratio. It has many short blocks instead of a few long ones, so that other work of the machine
+hits both programs alike, or only one block. Times are the process's CPU time, of all its threads: the machine's other
+work does not count. A process keeps to one core: for threads on other cores, the clock includes only the time up to
+their last switch, which may be a tick ago. So a call of half a millisecond would scatter by half of itself, but on one
+core it scatters by a twentieth. All samples are kept, and another step evaluates them.
 
-Inputs are drawn from the secret, and all but the first set for one process only. Outputs are compared
-(timed_outputs.py). So a program cannot know what it is timed on.
+Inputs are drawn from the secret, and all sets but the first are for one process only. Outputs are compared
+(timed_outputs.py). So a program cannot know the inputs on which it is timed.
 """
 
 from __future__ import annotations
@@ -44,18 +44,19 @@ from reports.step import Step
 from reports.verdict import Report
 
 FORMAT = "evolve-samples-2"
-# The manifest says the same in the edge's `protocol`: another way to measure needs another number.
+# The edge's `protocol` in the manifest must be the same. Another way to measure needs another number.
 PROTOCOL = "cpu-abba-3"
 
-# More blocks in a run say nothing new: the differences between runs remain.
+# More blocks in a run show nothing new, because the differences between runs remain.
 _MOST_BLOCKS = 200
-# A sample takes at least so many seconds, by as many calls as that needs, so that reading the clock does not count.
+# A sample takes at least this many seconds, with as many calls as needed, so that the time for reading the clock is
+# negligible.
 _SHORTEST_SAMPLE = 0.0005
 # A program is warm if three samples in a row are within this share of each other.
 _STEADY = 0.05
 _MOST_WARM_UPS = 20
 _INPUT_SETS = 3
-# One block in so many has its outputs compared, besides the first.
+# Outputs are compared in the first block, and in one of this many blocks.
 _LOOK_AT = 8
 
 # One thread: the threads of a pool would wait for each other at the mercy of the machine's other work.
@@ -77,7 +78,7 @@ class Effort:
 
 
 def _cpu_seconds() -> float:
-    """Returns this process' CPU time. Its CPU clock will not do: under a limit on CPU time it goes by ticks of 4 ms."""
+    """Returns this process' CPU time. Under a limit on CPU time, the CPU clock only has ticks of 4 ms."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 
@@ -89,8 +90,8 @@ class _OtherOutputs(Exception):
 class _Timed:
     """A program that is compiled ahead, with inputs on the device and its outputs for them.
 
-    `picked`: for each of the inputs, its outputs at places. Raises Refusal where they are not the oracle's, if
-    there is a case that knows them.
+    `picked`: for each of the inputs, its outputs at places. Raises Refusal if they are not the oracle's; without a
+    `case`, they are not compared.
     """
 
     def __init__(self, name: str, content: bytes, drawn: list[list[Any]], places: list[Any], case: Case | None) -> None:
@@ -98,7 +99,7 @@ class _Timed:
 
         self.name = name
         self._inputs = [[jax.device_put(array) for array in arrays] for arrays in drawn]
-        # Lowered again, too: JAX compiles only once what is lowered once.
+        # The program is lowered anew in each run, because JAX compiles a lowered program only once.
         self._run = jax.jit(program.load_program(content).call).lower(*drawn[0]).compile()
         self._ready: Callable[[Any], Any] = jax.block_until_ready
         self._leaves: Callable[[Any], list[Any]] = jax.tree_util.tree_leaves
@@ -119,7 +120,7 @@ class _Timed:
         results: Any = None
         start = _cpu_seconds()
         for _ in range(self.calls):
-            # Other inputs than in the call before.
+            # The inputs differ from those of the call before.
             self._next = (self._next + 1) % _INPUT_SETS
             results = self._ready(self._run(*self._inputs[self._next]))
         seconds = (_cpu_seconds() - start) / self.calls
@@ -198,7 +199,7 @@ def _measure(contents: dict[str, bytes], case: Case, is_checked: bool, effort: E
     key = int(of_program, 16) + process
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[key % len(cores)]})
-    # The order is drawn, and the same for the same programs.
+    # The order is drawn, but it is the same for the same programs.
     draw = np.random.Generator(np.random.Philox(key=key))
     try:
         program.configure_jax()
@@ -210,7 +211,7 @@ def _measure(contents: dict[str, bytes], case: Case, is_checked: bool, effort: E
         gc.disable()
         runs = []
         for number in range(effort.runs):
-            # The program that is laid out first is always faster, or always slower, by a percent: they take turns.
+            # The program that is laid out first is always faster, or always slower, by a percent, so they take turns.
             names = ("anchor", "candidate") if (number + key) % 2 == 0 else ("candidate", "anchor")
             in_turn = {name: contents[name] for name in names}
             runs.append(_run(in_turn, inputs, effort.run_seconds, draw))

@@ -1,7 +1,8 @@
 """Step rewrite: the round's variants that are rewrites of their parents' structure (rewrites.py), within its contract.
 
 It writes DIR/ID/kernel.py and DIR/ID/variant.json (engine/search/README.md) for each of its places in the round. The
-parents are those that the selection of the round before gave the places to; without a selection, the seed.
+parents are the variants to which the selection of the round before gave the places; without a selection, the seed is
+the parent.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ class _Parent:
 
 
 def _parents(args: argparse.Namespace) -> list[_Parent]:
-    """Returns, for each place, the survivor that the selection before gave it to; without one, the seed."""
+    """Returns, for each place, the survivor that the selection before gave it to; without a selection, the seed."""
     seed = Parent(SEED_ID, read_text(args.seed))
     of_seed = _Parent(seed, _parameters(seed, _parameter_names(args.spec)))
     if not args.selection:

@@ -73,7 +73,7 @@ class Execution:
     start: int
     end: int
     ops: list[Event] = field(default_factory=list)
-    kind: str = ""  # why it is refused; empty: it is not
+    kind: str = ""  # why the execution is refused; empty: it is not
     reason: str = ""
 
     @property
@@ -114,7 +114,7 @@ def op_name(event: Event) -> str:
 
 
 def is_wait(event: Event) -> bool:
-    """Whether an event is the core's wait for a flag, and no op."""
+    """Whether an event is the core's wait for a flag, and not an op."""
     return "SyncWait" in event.name or "SyncWait" in event.display_name
 
 
@@ -160,12 +160,12 @@ def _execution(event: Event, core: Core) -> Execution:
 
 
 def _assign_ops(core: Core, ops: list[Event]) -> None:
-    """Assigns each op to the window that most of it lies in; an op that sticks out refuses the windows it is in."""
+    """Assigns each op to the window that most of it lies in; if an op sticks out, refuses its windows."""
     windows = core.executions
     starts = [one.start for one in windows]
     latest = list(accumulate((one.end for one in windows), max))
     for op in sorted(ops, key=lambda op: (op.start, -op.duration)):
-        # An end before the start does not say where the op was.
+        # An end before the start does not show where the op was.
         end = max(op.start, op.end)
         last = bisect_left(starts, end + _TOLERANCE + 1)
         candidates = []

@@ -1,8 +1,8 @@
 """Step xplane: what a device did, from the traces that JAX's profiler wrote there (`*.xplane.pb`).
 
-Times are a device's own: the union of the ops of each of a program's executions. They are never a host's clock, nor
-what lies between the largest gaps. An execution that cannot be real is refused and counts nowhere (executions.py). The
-verdict is whether enough executions are left. rules/README.md describes the format.
+Times are a device's own: the union of the ops of each of a program's executions. They are never from a host's clock,
+nor the time between the largest gaps. An execution that cannot be real is refused and counts nowhere (executions.py).
+The verdict is whether enough executions are left. rules/README.md describes the format.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MOST_OPS = 200
 
 @dataclass(frozen=True)
 class Asked:
-    """The request about what was run: which program, how often, and how long it takes at least."""
+    """The request about the executions: which program, how often, and how long it takes at least."""
 
     module: str | None = None
     runs: int | None = None
@@ -166,7 +166,7 @@ def _ops(taken: list[Execution], busy: int) -> list[Report]:
 
 
 def _number(value: Value | None) -> float | None:
-    """Returns the number of a stat that may be a text, as "12.5 %"; None: it is no number."""
+    """Returns the number of a stat that may be a text, as "12.5 %"; None: the stat is not a number."""
     try:
         number = float(value.strip().removesuffix("%")) if isinstance(value, str) else value
     except ValueError:
@@ -175,7 +175,7 @@ def _number(value: Value | None) -> float | None:
 
 
 def _counters(samples: list[Event], taken: list[Execution]) -> Report:
-    """Returns what the hardware counted inside of the executions; a sample is the mean over its own time.
+    """Returns the hardware's counts inside of the executions; a sample is the mean over its own time.
 
     If every unit reads zero while ops run, as in rolled loops of Pallas kernels, nothing was counted: a core that works
     issues at least scalar instructions.
@@ -258,7 +258,7 @@ def _devices_of(data: bytes, asked: Asked) -> tuple[dict[str, _Device], list[str
 
 
 def _reason(devices: list[Report], asked: Asked, known: set[str]) -> str:
-    """Returns why the trace does not answer what was asked; empty: it does. `known`: the programs that are in it."""
+    """Returns why the trace does not answer what was asked; empty: it does. `known`: the programs in the trace."""
     programs = [(device["device"], program) for device in devices for program in device["programs"]]
     if not programs:
         names = sorted(known)
@@ -313,7 +313,7 @@ def read_traces(traces: dict[str, bytes], asked: Asked) -> Report:
 
 
 def main(argv: list[str]) -> int:
-    """Runs the step; the exit code is 2 if a file is no trace of a device."""
+    """Runs the step; the exit code is 2 if a file is not a trace of a device."""
     parser = argparse.ArgumentParser(prog="xplane")
     parser.add_argument("--trace", required=True, nargs="+", action="extend", help="*.xplane.pb, one per host")
     parser.add_argument("--out", required=True, help="where the report goes; - for stdout")

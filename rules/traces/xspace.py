@@ -1,8 +1,8 @@
 """The reader of `*.xplane.pb`, which a profiler writes: planes of lines of events, in whole picoseconds.
 
-The wire format is read here: only the needed fields of XSpace's messages, and only the end of a plane that nobody asks
-for. jax.profiler.ProfileData reads such files, too. But it cuts start and duration separately to whole nanoseconds, and
-hides what a TPU says once about all events of an op (hlo_category). The tests compare the two.
+The wire format is read here: only the needed fields of XSpace's messages. Of a plane that nobody asks for, only the end
+is read. jax.profiler.ProfileData reads such files, too. But it cuts start and duration separately to whole nanoseconds,
+and hides stats that a TPU reports once for all events of an op (hlo_category). The tests compare the two.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from struct import Struct
 
 Value = int | float | str
 Span = tuple[int, int]  # from one byte to before another
-Field = tuple[int, int, int]  # its number, and a whole number and -1, or the first byte and the one behind the last
+Field = tuple[int, int, int]  # its number, and a whole number and -1, or the first byte and the byte after the last one
 
 _DOUBLE = Struct("<d")
 
 
 class BrokenTrace(Exception):
-    """The bytes are no XSpace, or not all of one; says where."""
+    """The bytes are not an XSpace, or not a whole one; the message says where."""
 
 
 def _broken(at: int, what: str) -> BrokenTrace:
@@ -40,7 +40,7 @@ def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def _fields(data: bytes, span: Span) -> Iterator[Field]:
-    """Yields the fields of a message: numbers with -1 behind them, bytes and fixed-width numbers by their place."""
+    """Yields the fields of a message: numbers with -1 after them, bytes and fixed-width numbers by their place."""
     at, end = span
     while at < end:
         start = at
@@ -155,7 +155,7 @@ class Line:
     _timestamp: int
     _events: list[Span]
     _names: _Names
-    aggregated: int = 0  # the number of events that say how often and not when; known once `events` is
+    aggregated: int = 0  # the number of events with a count but no time; known once `events` is read
 
     @cached_property
     def events(self) -> list[Event]:
