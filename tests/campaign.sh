@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the result of a campaign of three rounds: tests/campaign.sh EVOLVE PIPELINE STATE, after `evolve build round-3
-# --json >STATE/events.json`.
+# A check of the result of a campaign of three rounds: tests/campaign.sh EVOLVE PIPELINE STATE, after `evolve build
+# round-3 --json >STATE/events.json`.
 set -euo pipefail
 evolve=$1 pipeline=$2 state=$3
 name=$(basename "$pipeline" .yaml)

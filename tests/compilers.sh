@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Checks that the model can follow JAX's own kernels as each version of libtpu compiles them. pip fetches each version,
-# some 500 MB, into FOLDER, where a later run finds it.
-#   tests/compilers.sh FOLDER [VERSION…]     the versions; by default those from 0.0.42 on that pip offers
+# A check that the model can follow JAX's own kernels as each version of libtpu compiles them. pip fetches each version,
+# some 500 MB, into FOLDER, and a later run uses the same copy.
+#   tests/compilers.sh FOLDER [VERSION…]     VERSION: by default, all that pip offers from 0.0.42 on
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 folder=$(mkdir -p "$1" && cd "$1" && pwd)

@@ -1,6 +1,6 @@
-// Fakes of the ports, which record what was asked of them, and a fault plan that fails a chosen
-// call. The unit, property and fault tiers use them; the contract tier proves that they behave like
-// the real ports.
+// Fakes of the ports, which record their calls, and a fault plan that fails a chosen call. The
+// unit, property and fault tiers use them; the contract tier proves that they behave like the real
+// ports.
 #pragma once
 
 #include <fmt/format.h>
@@ -23,10 +23,10 @@
 
 namespace evolve::tests {
 
-// Stands for the end of the process: none of our code catches it.
+// An exception that stands for the end of the process. None of our code catches it.
 struct Killed {};
 
-// "Fail call N": counts the calls of all ports that share it.
+// A plan to fail call number `fail_at`. It counts the calls of all ports that share the plan.
 struct FaultPlan {
   int calls = 0;
   int fail_at = 0;     // 0: never
@@ -40,11 +40,12 @@ struct FaultPlan {
   static Error error() { return external("write 'x': No space left on device"); }
 };
 
-// A disk in memory. Where a test needs what is in a folder, `files` has its names, one a line.
+// A disk in memory. If a test needs the content of a folder, `files` has the names in the folder,
+// one name per line.
 class FakeFiles : public Files {
  public:
   std::map<std::string, std::string> files;
-  std::map<std::string, int64_t> changed;  // when each file was changed, where a test needs it
+  std::map<std::string, int64_t> changed;  // when each file was changed, if a test needs this
   std::set<std::string> folders;
   std::vector<std::string> reads;
   FaultPlan* faults = nullptr;
@@ -182,7 +183,7 @@ class FakeMemo : public Memo {
     discoveries[result.declared_key] = result.discovered;
     return {};
   }
-  int64_t version_now = 0;  // changed by the test, as if another process had put results
+  int64_t version_now = 0;  // the test changes it, as if another process had put results
   Result<int64_t> version() override {
     if (faults != nullptr && faults->fails()) return FaultPlan::error();
     return version_now;
@@ -236,7 +237,7 @@ class FakeLedger : public Ledger {
 };
 
 // A web server that plays a script, one answer per request, and records the requests. A caller that
-// takes an answer as it arrives gets it in pieces of `piece` bytes.
+// takes an answer as it arrives gets the answer in pieces of `piece` bytes.
 class FakeHttp : public Http {
  public:
   std::deque<HttpResponse> answers;  // empty: no connection
@@ -250,7 +251,7 @@ class FakeHttp : public Http {
   }
   void stop() override {}
 
-  // An answer whose connection breaks after `body`.
+  // Returns an answer whose connection breaks after `body`.
   static HttpResponse broken(const std::string& words, const std::string& body = {}) {
     HttpResponse out;
     out.fault = words;
@@ -314,7 +315,7 @@ class FakeRunner : public Runner {
   size_t most_at_once = 0;
   // Picks the command that ends next.
   std::function<size_t(size_t count)> pick = [](size_t) { return 0; };
-  std::function<void(const std::vector<Command>& running)> at_start;  // the last one is new
+  std::function<void(const std::vector<Command>& running)> at_start;  // the last command is new
   bool interrupt_next = false;
   bool stopped = false;
   FaultPlan* faults = nullptr;
@@ -371,8 +372,9 @@ class QuietListener : public Listener {
   void tick(const BuildPlan&) override {}
 };
 
-// A world in memory with a manifest: write files, build, look at what ran. Its one program is `cat
-// OUT IN…`, which writes the inputs into OUT, one after another. Tests can add other programs.
+// A world in memory with a manifest. A test writes files, builds, and looks at the commands that
+// ran. The world's one program is `cat OUT IN…`, which writes the inputs into OUT, one after
+// another. Tests can add other programs.
 class World {
  public:
   FakeFiles files;
@@ -419,7 +421,7 @@ class World {
                          options, std::move(hits));
   }
 
-  // Acts like a new process: what was in memory is gone, what was written stays.
+  // Acts like a new process: the state in memory is gone, and the written files stay.
   void revive() {
     fail_at(nullptr);
     runner.stop();

@@ -20,8 +20,8 @@ struct Asked {
   Resources capacity = {};
 };
 
-// The graph of a manifest, in which a rule "r" is there already, and its plan. An edge goes by the
-// name of its first output.
+// The graph of a manifest, which already has the rule "r", and its plan. The name of an edge is its
+// first output.
 class Planned {
  public:
   explicit Planned(const std::string& manifest, const Asked& asked = {}) {
@@ -61,7 +61,7 @@ class Planned {
     for (EdgeId id : plan().all_ready()) out.push_back(name(id));
     return out;
   }
-  // The edge that would be looked up next; empty: none.
+  // Returns the edge that would be looked up next; empty: no edge.
   std::string next() {
     auto id = plan().next_ready();
     return id ? name(*id) : "";
@@ -69,7 +69,7 @@ class Planned {
   void queue_all() {
     for (EdgeId id : plan().all_ready()) plan().queue(id);
   }
-  // Starts the next edge of the queue, and returns its name; empty: none has room.
+  // Starts the next edge of the queue, and returns its name; empty: no edge has room.
   std::string start(BuildPlan::Where where = BuildPlan::Where::anywhere) {
     auto id = plan().next_queued(where);
     if (!id) return "";
@@ -78,7 +78,8 @@ class Planned {
   }
   void finish(const std::string& output) { plan().finish(edge(output)); }
   void fail(const std::string& output) { plan().fail(edge(output)); }
-  // Finishes one edge after another, each time the first one that is ready. Returns their names.
+  // Finishes one edge after another, each time the first edge that is ready. Returns the edges'
+  // names.
   Names order() {
     Names out;
     while (auto id = plan().next_ready()) {
@@ -88,13 +89,13 @@ class Planned {
     return out;
   }
 
-  // What the edge is told when it finds the files late: "waits", "goes on", or the error.
+  // Lets the edge find late that it needs the files. Returns "waits", "goes on", or the error.
   std::string wait_for(const std::string& output, const Names& files) {
     auto waits = plan().wait_for(edge(output), nodes(files));
     if (!waits) return waits.error().message;
     return *waits ? "waits" : "goes on";
   }
-  // Says that the edge makes these files, too. Returns the error; empty: none.
+  // Adds these files to the edge's outputs. Returns the error; empty: no error.
   std::string learn(const std::string& output, const Names& files) {
     const std::vector<NodeId> outputs = nodes(files);
     REQUIRE(graph.extend_edge(edge(output), outputs, {}));

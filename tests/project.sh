@@ -1,8 +1,8 @@
-# A project of a test's own: the repository's rules, environment and kernels, and the small campaign, in a
-# folder that goes away when the test passes. Sourced by the script tiers; sets PROJECT.
+# A separate project for a test: the repository's rules, environment and kernels, and the small campaign. Its folder is
+# removed when the test passes. The script tiers source this file, which sets PROJECT.
 # shellcheck shell=bash
 set -uo pipefail
-# The tests do not depend on what the user's own shell says of evolve.
+# The tests must not depend on evolve's variables in the user's environment.
 unset EVOLVE_PYTHON EVOLVE_STATE EVOLVE_BASE EVOLVE_REMOTE_CACHE EVOLVE_REMOTE_CACHE_TOKEN EVOLVE_REMOTE_CACHE_USER \
   STORAGE_EMULATOR_HOST GCE_METADATA_HOST
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -18,7 +18,8 @@ new_project() {
 }
 
 # The results of a campaign of the small kernel, as it is and with another block. They are made once per clone, and
-# brought up to date as any build is. They have no record of a build, so nothing counts as built where a test gets them.
+# brought up to date like any build. They have no record of a build, so a test that gets them has no edge that counts as
+# built.
 WARM=$(dirname "$EVOLVE")/warm
 warm_up() {
   mkdir -p "$WARM"
@@ -33,12 +34,12 @@ warm_up() {
   ) 9>"$WARM/lock" || fail "the campaign before all tests"
 }
 
-# warm_project: makes a new project whose state folder has those results, so that a test pays only for its subject.
+# warm_project: makes a new project whose state folder has the results of warm_up. So a test pays only for its subject.
 warm_project() {
   new_project
   lend_results "$PROJECT/small/.evolve"
 }
-# lend_results FOLDER: makes a state folder with those results, and nothing else.
+# lend_results FOLDER: makes a state folder with the results of warm_up, and nothing else.
 lend_results() {
   mkdir "$1"
   flock -s "$WARM/lock" cp -r "$WARM/state/memo.db" "$WARM/state/blobs" "$1"

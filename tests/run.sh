@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Command 2 of the README: installs what is missing, builds, and runs the tests.
+# Command 2 of the README: it installs what is missing, builds, and runs the tests.
 #   tests/run.sh                 every tier that needs no long campaign (under five minutes, warm)
 #   tests/run.sh TIER…           unit contract property fault golden steps cluster llm
 #   THOROUGH=1 tests/run.sh      also the tests that only CI has the time for
@@ -15,7 +15,7 @@ need_build build/release release tests
 
 tiers=("$@")
 [ ${#tiers[@]} -gt 0 ] || tiers=(unit contract property fault golden steps ${THOROUGH:+cluster llm})
-# Servers are compiled or installed once: a control plane takes ten minutes.
+# Servers are compiled or installed only once, because a control plane takes ten minutes.
 for tier in "${tiers[@]}"; do
   case $tier in
     fault) for server in ${THOROUGH:+bazel-remote fake-gcs-server}; do need_server "$server"; done ;;
@@ -26,7 +26,7 @@ done
 pattern=$(IFS='|'; echo "${tiers[*]}")
 say "running the tiers: ${tiers[*]}"
 (cd build/release && ctest ${THOROUGH:+-C thorough} --output-on-failure --no-tests=error --timeout 2700 -j "$(nproc)" -L "^($pattern)\$") || {
-  # Repeats the failures at the end, because a tier prints much else.
+  # Repeats the failures at the end, because a tier also prints much other text.
   say "what the scripts said of it"
   grep -E 'FAILED: |^evolve: error: |^(FAILED|ERROR) tests/' build/release/Testing/Temporary/LastTest.log | tail -n 40
   exit 1

@@ -1,5 +1,5 @@
 // Rounds of an invented campaign: random times that improve from round to round, some rejected
-// variants, and some variants whose program is known already.
+// variants, and some variants whose program is known.
 #pragma once
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ class SyntheticRounds {
     seed_.seconds = {{"big", 1.0}, {"wide", 1.0}};
   }
 
-  // Returns what the next round's select step is given.
+  // Returns the request of the next round's select step.
   search::SelectionRequest next() {
     search::SelectionRequest out;
     out.cases = {{"big", 2}, {"wide", 1}};

@@ -11,8 +11,8 @@
 
 namespace evolve::tests {
 
-// A folder of one test. It is removed when the test passes; when the test fails it is kept and its
-// name is reported.
+// A folder of one test. The folder is removed when the test passes. When the test fails, the folder
+// is kept and its name is reported.
 class TestFolder {
  public:
   TestFolder() {

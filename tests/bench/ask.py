@@ -1,15 +1,15 @@
-"""How many points a search tries until it has a good one: `tests/bench/ask.sh FOLDER [--seeds N] …`.
+"""A benchmark of searches by the number of points that they try: `tests/bench/ask.sh FOLDER [--seeds N] …`.
 
-FOLDER holds spaces that were measured whole, in the T4 format (*.json, *.json.gz). On each of them `evolve ask`
-searches beside random search, kernel_tuner's strategies (in its simulation mode), CMA-ES (cma) and TPE (optuna).
-Counted is how many different points each tries until it has one within 1.05, and within 1.01, of the best time;
-printed are the median and the 90th percentile over the seeds, each with its 95 % interval, and their ratio to random
-search.
+FOLDER holds spaces that were measured whole, in the T4 format (*.json, *.json.gz). On each space, `evolve ask` is
+compared with random search, kernel_tuner's strategies (in its simulation mode), CMA-ES (cma) and TPE (optuna). The
+benchmark counts the different points that each search tries until it has a point within 1.05, and within 1.01, of the
+best time. It prints the median and the 90th percentile over the seeds, each with its 95 % interval, and their ratio to
+random search.
 
-Who knows what: kernel_tuner, and `valid`, a random search, are told which points are in the space and try no others.
-evolve, CMA-ES, TPE and `random` are told of the parameters' values alone; each point that they try counts, also where
-it is not in the space. A search that ends, or has tried --most points, before it is there counts as one that never
-is: `-`.
+kernel_tuner and `valid`, a random search, know which points are in the space, and try only these points. evolve,
+CMA-ES, TPE and `random` know only the values of the parameters. Each point that they try counts, even if it is not in
+the space. A search that ends, or has tried --most points, before it has a good point counts as one that never has a
+good point: `-`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from unittest import mock
 Point = tuple[Any, ...]
 TARGETS = (1.05, 1.01)
 NEVER = sys.maxsize
-KEPT: dict[tuple[str, str, str], Any] = {}  # what kernel_tuner makes of a space, by space, function and options
+KEPT: dict[tuple[str, str, str], Any] = {}  # kernel_tuner's form of a space, by space, function and options
 KERNEL_TUNER = [
     *[
         "genetic_algorithm",
@@ -55,7 +55,7 @@ RIVALS = ["random", "valid", "cma", "tpe", "mended", *KERNEL_TUNER]
 
 
 class Done(BaseException):
-    """All targets are reached, or the most points are tried; passes through every `except Exception`."""
+    """The end of a search: all targets are reached, or the most points are tried. No `except Exception` catches it."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def cost_of(time: float | None) -> float:
 
 
 def search_cma(count: Count, seed: int) -> None:
-    """Runs CMA-ES over the indices into the lists of values; it starts again with twice the population when it ends."""
+    """Runs CMA-ES over the indices into the lists of values. At each end, it starts again with twice the population."""
     import cma
 
     values = list(count.space.values.values())
@@ -191,12 +191,12 @@ def search_tpe(count: Count, seed: int) -> None:
         point = tuple(list_of[trial.suggest_int(name, 0, len(list_of) - 1)] for name, list_of in values)
         return cost_of(count.time(point))
 
-    # Twice as many trials, because in the end it repeats points.
+    # There are twice as many trials, because TPE repeats points in the end.
     study.optimize(objective, n_trials=2 * count.most)
 
 
 class Mended:
-    """kernel_tuner's greedy hill climber as it is meant: in 1.5.0 a climb ends at its first improvement."""
+    """kernel_tuner's greedy hill climber without its bug: in 1.5.0 a climb ends at its first improvement."""
 
     @staticmethod
     def tune(searchspace: Any, runner: Any, tuning_options: Any) -> Any:
@@ -236,7 +236,7 @@ def cache_file(space: Space) -> str:
 
 @contextlib.contextmanager
 def counted(count: Count) -> Iterator[None]:
-    """Makes kernel_tuner's simulation count what it tries, and list a space and read its cache once for all seeds."""
+    """Makes kernel_tuner's simulation count its points, and list a space and read its cache once for all seeds."""
     import kernel_tuner.interface
     import kernel_tuner.util
     from kernel_tuner.runners.simulation import SimulationRunner
@@ -266,7 +266,7 @@ def counted(count: Count) -> Iterator[None]:
 
 
 def search_kernel_tuner(strategy: Any, count: Count, seed: int) -> None:
-    """Runs one of kernel_tuner's strategies, with its defaults; the strategy knows which points are in the space."""
+    """Runs one of kernel_tuner's strategies with its defaults. The strategy knows which points are in the space."""
     import kernel_tuner
     import numpy as np
 
@@ -285,7 +285,7 @@ def search_kernel_tuner(strategy: Any, count: Count, seed: int) -> None:
 
 
 def tried(name: str, space: Space, seed: int, most: int) -> list[int]:
-    """Returns how many points one search tries, by target."""
+    """Returns the number of points that one search tries for each target."""
     searches = {
         **{"evolve": search_evolve, "random": search_random, "valid": search_valid},
         **{"cma": search_cma, "tpe": search_tpe, "mended": functools.partial(search_kernel_tuner, Mended)},
@@ -356,7 +356,7 @@ def main() -> int:
 
 
 def print_verdict(rows: dict[str, list[Quantile]]) -> None:
-    """Prints how evolve does in each column: its ratio to random search, and its rank against the best other."""
+    """Prints evolve's result in each column: the ratio to random search, and a comparison with the best other one."""
     ours = rows.pop("evolve")
     ratios, ranks = "", ""
     for i, quantile in enumerate(ours):

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The number of points that `evolve ask` tries until it has a good one, next to other searches, on fully measured spaces.
+# A benchmark of `evolve ask` and other searches: the number of points that they try on fully measured spaces.
 #   tests/bench/ask.sh FOLDER [--seeds N] [--rivals NAME,…] [--most N] [--jobs N]    FOLDER: *.json or *.json.gz in the T4 format
-# Installs the rivals into build/ask-venv. ask.py explains what is counted, and how.
+# It installs the other searches into build/ask-venv. ask.py explains the counts.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 venv=$PWD/build/ask-venv

@@ -1,9 +1,9 @@
-// The speed of the store next to its peers, in one run: look-ups in the memo against bare SQLite's,
+// A benchmark of the store and its peers, in one run: look-ups in the memo against bare SQLite's,
 // and digests of files in the page cache against `xxhsum` and `sha256sum`. Usage:
 //
-//   cache_bench [RESULTS]      RESULTS in the memo, 100000 by default
+//   cache_bench [RESULTS]      RESULTS: the number of results in the memo (default: 100000)
 //
-// Works in a folder of its own below $TMPDIR and removes it.
+// It works in a folder of its own below $TMPDIR and removes the folder.
 #include <fmt/format.h>
 #include <unistd.h>
 

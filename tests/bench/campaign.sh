@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# The cost of a campaign that has nothing to do: tests/bench/campaign.sh [ROUNDS [VARIANTS]]. 100 rounds of 111 variants
-# (the default) are 100,023 edges. The campaign is real but monotonous: its kernel has 27 block sizes, so most variants
-# are known before they run. Builds the campaign (five minutes). Then prints seconds and peak memory of building it
-# again: with nothing to do, with each edge reported, and after an edit of one file. Next to them stands stock ninja's
-# look at the same manifest (`ninja -n`: what would run). TMPDIR=/dev/shm shows the programs without the disk.
+# A benchmark of a campaign that has nothing to do: tests/bench/campaign.sh [ROUNDS [VARIANTS]]. 100 rounds of 111
+# variants (the default) are 100,023 edges. The campaign is real but monotonous: its kernel has 27 block sizes, so most
+# variants are known before they run. The benchmark builds the campaign (five minutes). Then it prints seconds and peak
+# memory of another build: with nothing to do, with each edge reported, and after an edit of one file. For comparison,
+# it prints them for stock ninja's check of the same manifest (`ninja -n`). TMPDIR=/dev/shm measures the programs
+# without the disk.
 set -uo pipefail
 rounds=${1:-100}
 variants=${2:-111}
@@ -25,7 +26,7 @@ manifest=small/.evolve/small/build.ninja
 edges=$(grep -c '^  step = ' small/.evolve/small/rounds.ninja)
 printf '%s edges, built in %.0f s\n' "$edges" "$(awk "BEGIN { print $EPOCHREALTIME - $start }")"
 
-# row WHAT COMMAND…: prints the best of three runs. BEFORE runs before each.
+# row WHAT COMMAND…: prints the best of three runs. BEFORE runs before each run.
 row() {
   local what=$1 best=1e9 seconds kib
   shift

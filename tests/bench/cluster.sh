@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# cluster.sh [JOBS [AT_ONCE]]: one process with JOBS Jobs, AT_ONCE at a time (2000, 16), on a real control plane, next
-# to kubectl, which only watches the same pods. See tests/README.md.
+# A benchmark of one process with many Jobs on a real control plane: cluster.sh [JOBS [AT_ONCE]]. The process has JOBS
+# Jobs (2000), AT_ONCE (16) at a time. For comparison, kubectl only watches the same pods. See tests/README.md.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source pipelines/setup.sh

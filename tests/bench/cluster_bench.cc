@@ -1,12 +1,12 @@
-// A bench of one process that has many Jobs on a cluster: how much memory and how much of a core it
-// takes, and how long after the cluster reports a finished pod its result is here. Usage, as in
-// tests/bench/cluster.sh:
+// A benchmark of one process that has many Jobs on a cluster. It measures the memory and the share
+// of a core that the process needs, and the time from the cluster's report of a finished pod to the
+// arrival of its result. Usage, as in tests/bench/cluster.sh:
 //
-//   cluster_bench STORE TEMPLATE JOBS AT_ONCE    $KUBECONFIG says which cluster; namespace "evolve"
+//   cluster_bench STORE TEMPLATE JOBS AT_ONCE    $KUBECONFIG: the cluster; namespace "evolve"
 //
 // Each Job has one command, which writes the time at which it ended. The nodes are processes of
-// this machine, so they share our clock. A watch of the bench's own sees the pods. The bench works
-// in the current folder.
+// this machine, so they share our clock. The benchmark sees the pods through a watch of its own. It
+// works in the current folder.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -69,8 +69,8 @@ double peak_megabytes() {
   return static_cast<double>(use.ru_maxrss) / 1024;
 }
 
-// When the cluster first reported a pod as ended, by the key of the pod's order. The watch runs in
-// a thread of its own.
+// The times at which the cluster first reported pods as ended, by the key of a pod's order. The
+// watch runs in a thread of its own.
 class Ends {
  public:
   explicit Ends(Cluster& cluster)
@@ -89,7 +89,7 @@ class Ends {
   Ends(const Ends&) = delete;
   Ends& operator=(const Ends&) = delete;
 
-  // Returns that time; `now`: not reported yet.
+  // Returns the time of a pod. Returns `now` if its end is not reported yet.
   double of(const std::string& key, double now) {
     const std::lock_guard lock(mutex_);
     const auto found = times_.find(key);
@@ -177,7 +177,7 @@ int main(int count, char** arguments) {
   std::vector<double> reactions, from_end;
   std::set<uint64_t> done;
   uint64_t next = 0;
-  // As many Jobs as a build has under way (engine/app/elsewhere/nodes.cc).
+  // A build has as many Jobs at a time (engine/app/elsewhere/nodes.cc).
   const uint64_t places = 2 * static_cast<uint64_t>(at_once);
   while (done.size() < jobs) {
     while (next < jobs && next - done.size() < places) {

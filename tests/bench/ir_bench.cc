@@ -1,8 +1,8 @@
-// The speed of the schedule's reader and of the simulation, in one run with two peers on the same
-// bytes: counting lines, and counting instructions by a search for " = ". Usage:
+// A benchmark of the schedule's reader and of the simulation, in one run with two peers on the same
+// bytes. The peers count lines, and count instructions by a search for " = ". Usage:
 //
-//   ir_bench SCHEDULE [OPERANDS.json]      a packed-bundles-post-ra dump, and what its kernel is
-//   given
+//   ir_bench SCHEDULE [OPERANDS.json]      SCHEDULE: a packed-bundles-post-ra dump
+//                                          OPERANDS.json: the operands of its kernel
 #include <fmt/format.h>
 #include <sys/resource.h>
 

@@ -1,10 +1,10 @@
-"""How small a part is that can be left out of a large timed case without the step values finding it.
+"""A benchmark of the step values: the smallest part whose absence from a large timed case the step finds.
 
     .venv/bin/python tests/bench/left_out.py [--draws N]
 
-Prints a row for a sum, attention and a logarithm of a sum of exponentials. Each row gives the share of N secrets at
-which a kernel is found that leaves out the last places, or as many in the middle. The step's own places, inputs and
-tolerance are used.
+It prints rows for a sum, attention and a logarithm of a sum of exponentials. A kernel leaves out the last places, or as
+many places in the middle. Each row gives the share of N secrets with which the step finds this kernel. The step's own
+places, inputs and tolerance are used.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def _log_sum(rows: list[Array], kept: Array) -> Array:
     return most + np.log(np.exp(x - most).sum(axis=1, keepdims=True))
 
 
-# By name: the shapes of the inputs, the shape of the output, and its function of the inputs and the kept places. The
-# first input has the rows.
+# For each name: the shapes of the inputs, the shape of the output, and a function that takes the inputs and the kept
+# places. The rows are those of the first input.
 TASKS: dict[str, tuple[list[tuple[int, int]], tuple[int, int], Callable[[list[Array], Array], Array]]] = {
     "sum": ([(2048, LENGTH), (LENGTH, 1024)], (2048, 1024), _sum),
     "attention": ([(2048, 128), (LENGTH, 128), (LENGTH, 128)], (2048, 128), _attention),

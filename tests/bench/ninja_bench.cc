@@ -1,13 +1,13 @@
-// The speed next to stock ninja: load, null build, clean build, restore. Each run is a whole
-// process, and the engines take turns. Prints the best of the rounds and its ratio to the first
-// engine's. Usage:
+// A benchmark of evolve and stock ninja: load, null build, clean build, restore. Each run is a
+// whole process, and the engines take turns. The benchmark prints the best time of the rounds and
+// its ratio to the first engine's time. Usage:
 //
 //   ninja_bench [--edges N] [--rounds N] [SCENARIO…] [-- NAME=PROGRAM…]
 //
 // Scenarios: load, null, clean, restore (the default: all four), and laid: a null build of outputs
 // that no engine made, for hundreds of thousands of edges. Engines: by default each of `ninja`,
 // `samu`, `n2` and `evolve` that is installed; the first engine named is the one that the others
-// are compared to. Works in a folder of its own below $TMPDIR and removes it.
+// are compared to. The benchmark works in a folder of its own below $TMPDIR and removes the folder.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
@@ -69,9 +69,9 @@ void write(const fs::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-// Writes a project of `edges` copies of small files, each from its own source. `is_done`: also
-// writes empty outputs and a log that says they are up to date. Such edges are a generator's,
-// because every engine takes a generator's command on trust.
+// Writes a project of `edges` copies of small files, each from its own source. If `is_done`, also
+// writes empty outputs and a log in which they are up to date. Such edges have `generator = 1`,
+// because then no engine compares their commands with the log.
 void write_copies(const fs::path& folder, int edges, bool is_done = false) {
   constexpr int kPerFolder = 1000;
   std::string manifest = "rule cp\n  command = cp $in $out\n";
@@ -202,8 +202,8 @@ struct Bench {
   }
 
   void clean() {
-    // The copies that this build makes serve the other scenarios, too. If those scenarios came
-    // first, it needs a folder of its own.
+    // The other scenarios use the copies that this build makes. If another scenario came first,
+    // this build needs a folder of its own.
     const char* clone = fs::exists(copies(engines.front())) ? "clean" : "a";
     for (const Engine& engine : engines) write_copies(copies(engine, clone), edges);
     compare(fmt::format("clean: {} copies of small files", edges), 1,
@@ -218,7 +218,7 @@ struct Bench {
             [&](const Engine& engine) { return copies(engine); }, {});
   }
 
-  // Like null, for more edges than anyone cares to run.
+  // Like null, but for more edges than a benchmark can run.
   void laid() {
     auto at = [&](const Engine& engine) { return copies(engine, "laid"); };
     for (const Engine& engine : engines) {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The cost of a step that has nothing to do: evolve next to ccache, Snakemake and DVC, on N copies of small files.
-#   tests/bench/peers.sh [N]      N: 1000; DVC gets at most DVC_STAGES (100): its time grows faster than their number
-# Prints milliseconds a step and the ratio to evolve's. Installs the peers into build/bench-venv and by apt.
-# TMPDIR=/dev/shm shows the programs without the disk.
+# A benchmark of steps that have nothing to do: evolve, ccache, Snakemake and DVC on N copies of small files.
+#   tests/bench/peers.sh [N]      N: 1000; DVC gets at most DVC_STAGES (100), because its time grows faster than N
+# It prints the milliseconds per step and their ratio to evolve's. It installs the peers into build/bench-venv and by
+# apt. TMPDIR=/dev/shm measures the programs without the disk.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 root=$PWD
@@ -18,7 +18,7 @@ folder=$(mktemp -d "${TMPDIR:-/tmp}/evolve-bench-XXXXXX")
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 
-# seconds COMMAND…: prints the best of three runs. BEFORE runs before each.
+# seconds COMMAND…: prints the best of three runs. BEFORE runs before each run.
 seconds() {
   local best=1e9 start took
   for _ in 1 2 3; do
@@ -31,7 +31,7 @@ seconds() {
   echo "$best"
 }
 declare -A ours
-# row WHAT NAME STEPS SECONDS: evolve's row of a WHAT comes first; the other rows print their ratio to it.
+# row WHAT NAME STEPS SECONDS: prints a row. For each WHAT, evolve's row comes first; other rows have a ratio to it.
 row() {
   local each
   each=$(awk "BEGIN { printf \"%.4f\", 1000 * $4 / $3 }")
@@ -44,7 +44,7 @@ copies() {
   for i in $(seq "$1"); do echo "source $i" >"in/$i"; done
 }
 
-# built N: builds N copies, then prints the seconds of building them again.
+# built N: builds N copies, then prints the seconds of a second build.
 built() {
   mkdir "ninja-$1" && cd "ninja-$1" && copies "$1"
   { printf 'rule cp\n  command = cp $in $out\n'; for i in $(seq "$1"); do echo "build out/$i: cp in/$i"; done; } >build.ninja

@@ -1,17 +1,17 @@
-"""Collects measured times of kernels on TPU v7x that tokamax publishes, and the compiler's dumps of those kernels.
+"""A collector of times that tokamax measured on TPU v7x, and of the compiler's dumps of the same kernels.
 
     PYTHON tests/bench/published_times.py FOLDER [--only TEXT] [--most N] [--tables FOLDER]
     evolve model validate FOLDER/times.json
 
-PYTHON is that of an environment with tokamax and this repository's jax and libtpu:
+PYTHON is the Python of an environment with tokamax and this repository's jax and libtpu:
 
     python3 -m venv ENV && ENV/bin/pip install -r rules/requirements.lock && ENV/bin/pip install tokamax
 
-tokamax comes with tables of what its autotuning measured: an operation's arguments, a configuration, and five times.
-Each row's kernel is compiled here, for one core of a TPU v7x by libtpu on any machine, and its dumps are kept in
-FOLDER, so that another run goes on where this one ended. A row that does not compile is printed with the reason. Large
-tiles take a minute. `--only` takes the rows whose family has TEXT in its name, `--most` so many of each family, spread
-over its table, and `--tables` another version's tables: a folder with the files `*.json`.
+tokamax comes with tables of its autotuning's measurements: an operation's arguments, a configuration, and five times.
+This program compiles each row's kernel with libtpu for one core of a TPU v7x, on any machine. It keeps the dumps in
+FOLDER, so that another run goes on where this run ended. It prints each row that does not compile, with the reason.
+Large tiles take a minute. `--only` takes the rows whose family has TEXT in its name. `--most` takes N rows of each
+family, spread over its table. `--tables` reads the tables of another version: a folder with the files `*.json`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from judge import operands
 from programs import wire
 
 OPS = "tokamax._src.ops"
-# By table: the module and the class of its operation.
+# Tables, and the module and the class of each table's operation.
 TABLES = {
     "ragged_dot": (f"{OPS}.ragged_dot.pallas_mosaic_tpu", "PallasMosaicTpuRaggedDot"),
     "flash_attention": (f"{OPS}.attention.pallas_mosaic_tpu", "PallasMosaicTpuFlashAttention"),
@@ -61,7 +61,7 @@ TABLES = {
     ),
 }
 
-# Peak of one core, for bfloat16.
+# The peak of one core for bfloat16, in operations per second.
 PEAK_FLOPS = 1153.5e12
 
 # Forms of a grouped matmul, by the dimensions that it contracts.
@@ -76,7 +76,7 @@ class Row(NamedTuple):
     arguments: str  # JSON
     config: str  # JSON
     seconds: float
-    is_even: bool = False  # all its groups have one size
+    is_even: bool = False  # all groups have one size
 
     @property
     def name(self) -> str:
@@ -87,7 +87,7 @@ class Row(NamedTuple):
 
 
 def _family(table: str, arguments: dict[str, Any]) -> str:
-    """Returns the row's family: rows of one family are compiled from the same code."""
+    """Returns the row's family. Rows of one family are compiled from the same code."""
     if table == "ragged_dot":
         contracted = json.dumps(
             arguments["ragged_dot_dimension_numbers"]["dot_dimension_numbers"][0], separators=(",", ":")
@@ -131,7 +131,7 @@ def _least_seconds(row: Row) -> float:
 
 
 def _with_sizes(rows: list[Row]) -> list[Row]:
-    """Marks the grouped matmuls that were measured with groups of one size, which their tables do not say.
+    """Marks the grouped matmuls that were measured with groups of one size. Their tables do not show this.
 
     A time that is shorter than the matrix units need for groups of drawn sizes belongs to even groups. So do the other
     times with the same rows and the same number of groups.
@@ -170,7 +170,7 @@ class Program(NamedTuple):
 
 
 def _program(row: Row) -> Program:
-    adapter_of = importlib.import_module(f"{OPS}.op")._get_arg_spec_adapter  # tokamax reads its own tables with this
+    adapter_of = importlib.import_module(f"{OPS}.op")._get_arg_spec_adapter  # tokamax's own reader of its tables
     module, name = TABLES[row.table]
     operation = getattr(importlib.import_module(module), name)()
     arguments = adapter_of(operation).validate_json(row.arguments)

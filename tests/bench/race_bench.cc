@@ -1,12 +1,12 @@
-// The cost and the error rate of racing, next to 50 repeats for every variant. Usage:
+// A benchmark of the cost and the error rate of racing and of 50 repeats for every variant. Usage:
 //
-//   race_bench [ROUNDS]        rounds to draw, 2000 by default
+//   race_bench [ROUNDS]        ROUNDS: the number of rounds to draw (default: 2000)
 //
 // A round's variants are drawn from recorded runs (tests/data/runs.jsonl, by `timing.py --record`).
 // These are programs with known shares of the seed's work, measured in short runs, like the race's
 // screening, and in longer runs, like those of its finalists. Their samples are drawn with
-// replacement. Racing and repeats end in the same selection. Prints the device time of racing as a
-// share of that of the repeats. For both ways it prints how often the leader is truly slower than
+// replacement. Both ways use the same selection. The benchmark prints the device time of racing as
+// a share of that of the repeats. For both ways it prints how often the leader is truly slower than
 // the best by more than scores resolve, and how often a variant that is no faster than the seed is
 // called faster.
 #include <fmt/format.h>
@@ -56,7 +56,7 @@ double run_seconds(const Effort& effort) {
 struct Program {
   double share = 1;           // work, relative to the seed's
   double truth = 0;           // the mean of all longer runs
-  std::vector<double> brief;  // runs as long as the screening's
+  std::vector<double> brief;  // runs as long as in the screening
   std::vector<double> longer;
 };
 
@@ -105,7 +105,7 @@ class Bench {
 
   struct Errors {
     int leaders = 0;     // leaders that are slower than the best
-    int false_wins = 0;  // variants called faster that are not
+    int false_wins = 0;  // variants that are called faster but are not
     double seconds = 0;  // device time
   };
 
@@ -120,7 +120,7 @@ class Bench {
 
   void race(Errors& errors) {
     std::vector<search::Runner> runners;
-    Errors unjudged;  // not counted: a short measurement decides nothing
+    Errors unjudged;  // not counted, because a short measurement decides nothing
     for (size_t i = 0; i < round_.size(); ++i) {
       const search::Evaluated short_time =
           measured(i, round_[i]->brief, runs_of(timing_.screening), unjudged);

@@ -1,6 +1,6 @@
-// The time that a round's selection takes: 1,000 variants a round, 20 rounds, each policy. It
-// covers all of the select step except files: reading the record of the round before, choosing, the
-// history, what was learned, and writing these.
+// A benchmark of a round's selection: 1,000 variants per round, 20 rounds, each policy. It covers
+// all of the select step except files: reading the record of the round before, choosing, the
+// history, learning, and writing the results.
 //   cmake --build build/release --target select_bench && build/release/tests/select_bench
 #include <chrono>
 
@@ -21,7 +21,7 @@ double milliseconds(Clock::duration spent) {
   return std::chrono::duration<double, std::milli>(spent).count();
 }
 
-// Milliseconds a round: the average of each part, and the longest round.
+// Milliseconds per round: the average of each part, and the longest round.
 struct Spent {
   double reading = 0, choosing = 0, writing = 0, learning = 0, longest = 0;
 

@@ -1,8 +1,9 @@
-"""How often measured times err: `.venv/bin/python tests/bench/timing.py [--comparisons N] [--load N] …`.
+"""A benchmark of the errors of measured times: `.venv/bin/python tests/bench/timing.py [--comparisons N] [--load N] …`.
 
-Compares, with the measure step and the decision on its samples, programs with themselves (A/A: anything but a tie is
-an error), and programs that do a known share more of the same work with them. Meanwhile other processes keep the
-machine busy. Prints how often each decision came, how wide its intervals were, the cost of a comparison, and the load.
+It compares programs with themselves (A/A: any decision but a tie is an error), and with programs that do a known share
+more of the same work. It uses the measure step and the decision on the step's samples. Meanwhile other processes keep
+the machine busy. It prints how often each decision came, how wide the intervals were, the cost of a comparison, and the
+load.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ CASE = Case({}, SIGNATURE, {}, "a secret")
 LIMITS = Limits(300, 3600, 8 * 2**30)
 # The decisions on sound samples.
 COMPARISONS = ("faster", "slower", "tie", "unstable")
-# The bodies that programs repeat, bound by arithmetic, by memory, by special functions.
+# The bodies that programs repeat. They are bound by arithmetic, by memory, or by special functions.
 BODIES: dict[str, tuple[int, Callable[[Any, Any, Any], Any]]] = {
     "matmul": (1, lambda c, x, y: c * 0.5 + x @ y),
     "add": (8, lambda c, x, y: jnp.maximum(c * 0.5 + x, y)),
@@ -70,7 +71,7 @@ def program_of(name: str, share: float) -> bytes:
 
 
 def keep_busy(seed: int) -> None:
-    """Works and rests in turns of random length, as long as its parent lives."""
+    """Works and rests in turns of random length, as long as the parent process lives."""
     parent = os.getppid()
     draw = random.Random(seed)
     data = np.random.default_rng(seed).standard_normal((512, 512)).astype(np.float32)
@@ -130,7 +131,7 @@ def record(one: Comparison, effort: measure.Effort) -> str:
 
 
 def print_line(share: float, comparisons: list[Comparison], seconds: float) -> None:
-    """Prints a line for the programs that do this share of the work, measured in so many seconds."""
+    """Prints a line for the programs that do this share of the work. `seconds` is the time of the measurements."""
     found = Counter(one.found for one in comparisons)
     widths = [(one.decision["high"] / one.decision["low"]) ** 0.5 - 1 for one in comparisons if "high" in one.decision]
     load = statistics.mean(one.load for one in comparisons)
@@ -162,7 +163,7 @@ def main() -> int:
 
     effort = measure.Effort(args.processes, args.runs, args.seconds)
     wanted = [(name, share) for name in BODIES for share in {1.0, *args.shares}]
-    # In another process: one that has used a backend cannot fork any more.
+    # Another process makes the programs, because a process that has used a backend cannot fork any more.
     context = multiprocessing.get_context("spawn")
     with context.Pool(1) as pool:
         programs = dict(zip(wanted, pool.starmap(program_of, wanted), strict=True))

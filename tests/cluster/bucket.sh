@@ -1,9 +1,9 @@
-# A round whose files travel through a bucket. Sourced by run.sh after rounds.sh: tests/cluster/run.sh rounds bucket
-# (build/servers/fake-gcs-server must be there: tests/servers/servers.sh).
+# A round whose files pass through a bucket. run.sh sources this file after rounds.sh: tests/cluster/run.sh rounds
+# bucket. build/servers/fake-gcs-server must exist (tests/servers/servers.sh).
 # shellcheck shell=bash disable=SC2154 # variables of run.sh and rounds.sh
 source tests/servers/store.sh
 
-# round_by_bucket: the pods' template tells them about the emulator, as it tells them everything else.
+# round_by_bucket: builds a round. The pods get the emulator's address from their template, like all other settings.
 round_by_bucket() {
   local STORAGE_EMULATOR_HOST
   STORAGE_EMULATOR_HOST=127.0.0.1:$(free_ports 1)

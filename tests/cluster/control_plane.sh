@@ -1,5 +1,5 @@
 # A cluster on this machine: etcd, the control plane with TLS and RBAC, and a node agent (tests/servers/kubernetes).
-# Sourced, after pipelines/setup.sh.
+# Other scripts source this file after pipelines/setup.sh.
 # shellcheck shell=bash
 
 source tests/servers/ports.sh
@@ -40,7 +40,7 @@ extendedKeyUsage=serverAuth,clientAuth"
   sign scheduler /CN=system:kube-scheduler
 }
 
-# start NAME COMMAND…: starts a server in the background; its output goes to $cluster/NAME.log.
+# start NAME COMMAND…: starts a server in the background. The server's output goes to $cluster/NAME.log.
 start() {
   local name=$1
   shift
@@ -60,7 +60,7 @@ start_apiserver() {
     --kubelet-client-key="$cluster/pki/admin.key"
 }
 
-# wait_until COMMAND…: repeats COMMAND until it succeeds, for a minute at most.
+# wait_until COMMAND…: repeats COMMAND until COMMAND succeeds, for a minute at most.
 wait_until() {
   local tries=0
   until "$@" >/dev/null 2>&1; do
@@ -72,7 +72,7 @@ wait_until() {
 
 kubectl() { "$KUBERNETES" kubectl --request-timeout=30s --kubeconfig "$cluster/admin.kubeconfig" "$@"; }
 
-# start_cluster FOLDER IMAGE NODE…: starts a cluster whose files lie in FOLDER, with these nodes, written as for the
+# start_cluster FOLDER IMAGE NODE…: starts a cluster with its files in FOLDER and with these nodes, written as for the
 # node agent's --node. IMAGE is the folder of the image "evolve-test".
 start_cluster() {
   cluster=$1
@@ -84,7 +84,7 @@ start_cluster() {
   write_kubeconfig admin
   write_kubeconfig controllers
   write_kubeconfig scheduler
-  # The data of a test need not survive a power cut.
+  # The data of a test need not survive a power failure.
   start etcd etcd --data-dir "$cluster/etcd" --unsafe-no-fsync --listen-client-urls "http://127.0.0.1:$ETCD_PORT" \
     --advertise-client-urls "http://127.0.0.1:$ETCD_PORT" --listen-peer-urls "http://127.0.0.1:$ETCD_PEER_PORT" \
     --initial-advertise-peer-urls "http://127.0.0.1:$ETCD_PEER_PORT" \
@@ -136,11 +136,11 @@ start_campaign_cluster() {
   start_cluster "$1" "$image" "${@:2}"
 }
 
-# ended NAME: whether that server has ended.
+# ended NAME: succeeds if the server NAME has ended.
 ended() { ! kill -0 "$(cat "$cluster/$1.pid")" 2>/dev/null; }
 
-# crash NAME: kills the server. An API server that is asked to end waits at least a minute for its watches, and other
-# servers wait for it.
+# crash NAME: kills the server. It uses kill -9, because an API server that is asked to end waits at least a minute for
+# its watches, and other servers wait for the API server.
 crash() {
   local pid
   pid=$(cat "$cluster/$1.pid")
@@ -149,6 +149,6 @@ crash() {
 
 stop_cluster() {
   local pid
-  # The test has ended some of them already.
+  # The test may have ended some servers before.
   for pid in "$cluster"/*.pid; do crash "$(basename "$pid" .pid)"; done
 }

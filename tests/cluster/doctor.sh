@@ -1,4 +1,5 @@
-# The output of `evolve cluster doctor`, and the rights that our Role grants. Sourced by run.sh; ends the API server.
+# Tests of the output of `evolve cluster doctor`, and of the rights that our Role grants. run.sh sources this file,
+# which ends the API server.
 # shellcheck shell=bash disable=SC2154 # variables of run.sh
 
 # doctor CODE NAME [FLAG…]: writes doctor's output to $folder/NAME; doctor must end with CODE.
@@ -8,7 +9,7 @@ doctor() {
   "$EVOLVE" cluster doctor "$@" >"$folder/$name" 2>"$folder/$name.err" || code=$?
   [ "$code" = "$wanted" ] || fail "doctor $name ended with $code, not $wanted: $(cat "$folder/$name" "$folder/$name.err")"
 }
-# says NAME WORDS…: the output of that doctor contains WORDS.
+# says NAME WORDS: fails unless the output $folder/NAME contains WORDS.
 says() {
   grep -qF -- "$2" "$folder/$1" "$folder/$1.err" || fail "$1 does not say '$2': $(cat "$folder/$1" "$folder/$1.err")"
 }
@@ -22,7 +23,7 @@ says admin "all 16 rights"
 says admin "tpu7x 2x2x1: 1 of 1 nodes ready, 4 chips"
 says admin "without TPU: 1 of 1 nodes ready"
 
-# A user with the Role that we ship, which grants all that is needed, and no other verb on anything.
+# A user with the Role that we ship. The Role grants all needed verbs, and no other verb.
 write_token_kubeconfig "token: $token"
 doctor 0 role --kubeconfig "$cluster/evolve.kubeconfig"
 says role "as system:serviceaccount:evolve:evolve"
@@ -57,7 +58,7 @@ says unbound "create, get, list, watch, delete jobs"
 says unbound "k8s/rbac.yaml"
 kubectl apply -n evolve -f k8s/rbac.yaml >/dev/null
 
-# An expired credential: doctor asks the plugin for another.
+# An expired credential: doctor asks the plugin for a new credential.
 write_token_kubeconfig "$PLUGIN"
 doctor 0 plugin --kubeconfig "$cluster/evolve.kubeconfig"
 says plugin "as system:serviceaccount:evolve:evolve"

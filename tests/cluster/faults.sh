@@ -1,7 +1,7 @@
-# Campaigns that meet every fault that clusters have. Sourced by run.sh, after rounds.sh.
+# Campaigns with every fault that clusters have. run.sh sources this file after rounds.sh.
 # shellcheck shell=bash disable=SC2154 # variables of run.sh
 
-# once NAME: the store of campaign NAME got no run's record twice, so nothing was measured twice.
+# once NAME: fails if the store of campaign NAME got a run's record twice, because then a run was measured twice.
 once() {
   local twice
   twice=$(awk -v place="/$1/ac/" '$6 == "\"PUT" && index($7, place) == 1 {print $7}' "$cluster/nginx/access.log" | sort | uniq -d)
@@ -16,10 +16,10 @@ some_pod() {
   done
   return 1
 }
-# during: whether the campaign is still at work.
+# during: succeeds while the campaign is at work.
 during() { kill -0 "$builder" 2>/dev/null; }
 
-# The campaigns here have stores of their own, in which nothing was done before.
+# Each campaign here has a store of its own, which is empty at first.
 POOLS="session: { max_iterations: 3 }
 batch: { variants_per_round: 2, top_k: 1 }
 cluster:
@@ -37,7 +37,8 @@ write_token_kubeconfig "$PLUGIN" "$storm_port"
 new_campaign storm "$POOLS"
 evolve_in build >"$folder/storm.log" 2>&1 &
 builder=$!
-# did COMMAND…: does something to the campaign. False: COMMAND found no target, or it failed ($folder/did.log).
+# did COMMAND…: runs a command that disturbs the campaign. It fails if COMMAND found no target, or if COMMAND failed
+# ($folder/did.log).
 did() { "$@" >>"$folder/did.log" 2>&1; }
 do_kill() { did kill -9 "$(cat "$(some_pod)/pid")"; }
 do_delete() {
@@ -98,7 +99,7 @@ while [ "$kills" -lt "${KILLS:-15}" ]; do
   timeout "$((RANDOM % 6)).$((RANDOM % 10))$((RANDOM % 10))" tail --pid="$builder" -f /dev/null || true
   # A build that has ended was not killed.
   during || break
-  # Kills the program; its shell ends with it.
+  # Kills the program, and its shell ends, too.
   pkill -9 -P "$builder" || true
   wait "$builder" 2>/dev/null || true
   kills=$((kills + 1))

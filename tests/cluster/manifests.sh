@@ -1,8 +1,9 @@
-# Checks that the API server accepts every manifest that we ship, validated strictly and under its strictest standard
-# for pods. Checks that image, templates, profiles and set-up agree. Sourced by run.sh.
+# Checks of the manifests that we ship. The API server must accept them with strict validation and its strictest
+# standard for pods. Image, templates, profiles and set-up must agree. run.sh sources this file.
 # shellcheck shell=bash disable=SC2154 # variables of run.sh
 
-# substituted FILE: prints a template as evolve fills it in, for what the cluster checks; prints another file as it is.
+# substituted FILE: prints a template with the values that evolve fills in, as far as the cluster checks them. Prints
+# other files as they are.
 substituted() {
   JOB_NAME=evolve-test ACTIVE_DEADLINE=60 .venv/bin/python - "$1" <<'PYTHON'
 import os, re, sys
@@ -12,7 +13,7 @@ made = "metadata:\n      labels: {app.kubernetes.io/managed-by: evolve}\n    spe
 print(text.replace("spec:\n      serviceAccountName", made + "      serviceAccountName", 1))
 PYTHON
 }
-# accepted NAMESPACE WHAT: the server accepts the manifest on standard input, without a warning.
+# accepted NAMESPACE WHAT: fails unless the server accepts the manifest on standard input without a warning.
 accepted() {
   local said
   said=$(kubectl apply ${1:+-n "$1"} --dry-run=server --validate=strict -f - 2>&1) || fail "$2 is not accepted: $said"
@@ -29,7 +30,7 @@ SCRIPT
 cat >"$folder/tools/kubectl" <<SCRIPT
 #!/bin/sh
 echo "kubectl \$*" >>"$folder/called"
-# No node here has such an image: nothing is ever rolled out.
+# No node here has the image, so nothing is ever rolled out.
 [ "\$1" != rollout ] || exit 0
 exec "$KUBERNETES" kubectl --kubeconfig "$cluster/admin.kubeconfig" "\$@"
 SCRIPT
@@ -50,7 +51,7 @@ for words in --machine-type=tpu7x-standard-4t roles/storage.objectUser \
   grep -qF -- "$words" "$folder/dry" || fail "gke-setup.sh --dry-run does not say '$words'"
 done
 set_up first
-# The set-up did exactly what --dry-run had announced.
+# The set-up must do exactly what --dry-run printed.
 sed -n 's/^+ //p' "$folder/dry" | sed 's/PROJECT_NUMBER/12345/' >"$folder/said"
 sed -n 's/^+ //p' "$folder/first" | diff "$folder/said" - || fail "gke-setup.sh does not do what --dry-run says"
 set_up again
@@ -66,7 +67,7 @@ for file in k8s/*.yaml; do
   accepted "$space" "$file" < <(substituted "$file")
 done
 
-# The server accepts a Job whatever its pods are like, so it is asked about the pods, too.
+# The server accepts a Job whatever its pods are, so the pods are checked, too.
 for file in k8s/*-job.yaml; do
   substituted "$file" | kubectl create -n strict --dry-run=client -o json -f - | .venv/bin/python -c '
 import json, sys
@@ -84,19 +85,19 @@ sys.exit(not selected or not selected.items() <= labels.items())' "$folder/pod.j
   user=$(sed -n 's/^ *runAsUser: \([0-9]*\)$/\1/p' "$file")
   group=$(sed -n 's/^ *runAsGroup: \([0-9]*\)$/\1/p' "$file")
   grep -qx "USER $user:$group" k8s/Dockerfile || fail "$file runs as $user:$group, the image as $(grep ^USER k8s/Dockerfile)"
-  # The template names only profiles that the nodes get.
+  # The template must name only profiles that the nodes get.
   profile=$(sed -n 's/.*seccompProfile: {type: Localhost, localhostProfile: \([^}]*\)}.*/\1/p' "$file")
   grep -qF " /node/${profile:-none} " k8s/node-profiles.yaml || fail "$file names the seccomp profile '$profile', which no node has"
   profile=$(sed -n 's/.*appArmorProfile: {type: Localhost, localhostProfile: \([^}]*\)}.*/\1/p' "$file")
   grep -q "^profile ${profile:-none} " k8s/apparmor.profile || fail "$file names the AppArmor profile '$profile', which no node has"
 done
-# The standard is in force: the same pod as root is rejected.
+# The standard must be in force, so the server must reject the same pod as root.
 sed -E 's/"runAsUser": [0-9]+/"runAsUser": 0/' "$folder/pod.json" >"$folder/root.json"
 if kubectl apply -n strict --dry-run=server -f "$folder/root.json" >"$folder/root" 2>&1 || ! grep -q 'violates PodSecurity' "$folder/root"; then
   fail "a pod that runs as root is not turned down: $(cat "$folder/root")"
 fi
 
-# The seccomp profile allows the sandbox's calls, and namespaces only all at once.
+# The seccomp profile must allow the sandbox's calls, and only one combination of namespaces: all of them.
 PYTHONPATH=rules .venv/bin/python -B - <<'PYTHON' || fail "k8s/seccomp.json is not of what rules/process/sandbox.py calls"
 import json, sys
 from process import sandbox

@@ -1,4 +1,4 @@
-# A campaign that lowers, compiles, checks and times on nodes. Sourced by run.sh.
+# A campaign that lowers, compiles, checks and times on nodes. run.sh sources this file.
 # shellcheck shell=bash disable=SC2154 # variables of run.sh
 
 # new_campaign NAME KEYS: makes a project with the small kernel, and a pipeline that also has KEYS.
@@ -19,13 +19,13 @@ TEXT
 evolve_in() {
   (cd "$project" && KUBECONFIG=$cluster/evolve.kubeconfig exec "$EVOLVE" "$@" -p small/nodes.yaml)
 }
-# nothing_left WHAT: no Job, pod or ConfigMap of ours is on the cluster.
+# nothing_left WHAT: fails if a Job, pod or ConfigMap of ours is on the cluster.
 nothing_left() {
   local left
   left=$(kubectl get -n evolve jobs,configmaps -l app.kubernetes.io/managed-by=evolve -o name)
   [ -z "$left" ] || fail "$1 left $left"
 }
-# verified NAME ROUND: this machine makes, byte for byte, what the nodes made.
+# verified NAME ROUND: fails unless this machine makes, byte for byte, the same files as the nodes.
 verified() {
   evolve_in replay "$2" --verify >"$folder/$1.replay" 2>&1 ||
     fail "$1: this machine makes something else: $(tail -n 4 "$folder/$1.replay")"
@@ -47,7 +47,7 @@ grep -q 'nodes: cpu [0-9]* pods' "$folder/rounds.log" || fail "rounds: nodes are
 nothing_left rounds
 verified rounds round-2
 
-# A measured step has the whole node to itself.
+# A measured step is the only step on its node.
 new_campaign measured "session: { max_iterations: 1 }
 batch: { variants_per_round: 2, top_k: 1 }
 time: { kind: measured, budget: 2 }

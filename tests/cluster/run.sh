@@ -3,19 +3,19 @@
 # the store. Evolve is the client of both, with the rights of the Role that we ship.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-# A build waits for its cluster without limit, so this script has one. It takes six to fifteen minutes.
+# A build waits for its cluster without a time limit, so this script has a limit. The tier takes six to fifteen minutes.
 [ -n "${IS_LIMITED:-}" ] || IS_LIMITED=1 exec timeout --kill-after=60 30m bash tests/cluster/run.sh "$@"
 source pipelines/setup.sh
 source tests/cluster/control_plane.sh
 EVOLVE=${EVOLVE:-$PWD/build/release/evolve}
 
 folder=$(mktemp -d)
-# end COMMAND: cleans up. It runs last, also when COMMAND failed unexpectedly.
+# end COMMAND: cleans up. It runs last, even if COMMAND failed unexpectedly.
 end() {
   local code=$? pid log
   if [ "$code" != 0 ]; then
     printf 'cluster: FAILED: ended with %s after %s s in: %s\n' "$code" "$SECONDS" "$1" >&2
-    # The first error of a log stands far above its end.
+    # The first error of a log is far above the log's end.
     for log in "$folder"/*.log; do
       printf '%s: %s\n' "${log##*/}" "$(grep -a 'evolve: error: ' "$log" | head -n 5; tail -n 3 "$log")" >&2
     done

@@ -1,4 +1,4 @@
-"""A proxy of an API server on a bad day: storm_proxy.py PORT UPSTREAM_PORT CERTIFICATE KEY AUTHORITY.
+"""A proxy that makes an API server fail often: storm_proxy.py PORT UPSTREAM_PORT CERTIFICATE KEY AUTHORITY.
 
 It answers one in five requests with 429 or 500. It cuts a watch after two seconds, whatever the watch is sending.
 """
@@ -22,7 +22,7 @@ HOP_BY_HOP = {"connection", "transfer-encoding", "content-length", "host"}
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    timeout = 60  # seconds without a word from the client
+    timeout = 60  # seconds without data from the client
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
         pass
@@ -57,7 +57,7 @@ class Handler(BaseHTTPRequestHandler):
                     raise TimeoutError
             self.wfile.write(b"0\r\n\r\n")
         except (OSError, http.client.HTTPException):
-            # Cuts the connection without a word.
+            # Cuts the connection without an answer.
             self.close_connection = True
             self.connection.shutdown(socket.SHUT_RDWR)
         finally:
@@ -70,7 +70,7 @@ def main() -> None:
     server = ThreadingHTTPServer(("127.0.0.1", PORT), Handler)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(CERTIFICATE, KEY)
-    # The thread of each connection does the handshake, at its first read.
+    # The thread of each connection does the handshake at the first read.
     server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     server.daemon_threads = True
     server.serve_forever()

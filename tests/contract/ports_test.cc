@@ -1,5 +1,5 @@
-// One suite for all implementations of each port: the fakes of the other tiers behave like the real
-// ports.
+// Contract tests: one suite for all implementations of each port. They show that the fakes of the
+// other tiers behave like the real ports.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -134,8 +134,7 @@ TEMPLATE_TEST_CASE("links", "[contract]", RealLinks, MemoryLinks) {
     CHECK((*link)->target == file);
   }
   CHECK(!*links.look(path, {}));
-  // A hard link needs a file to be another name of. Without one, the file that was at the path
-  // stays.
+  // A hard link needs an existing file. Without such a file, the file that was at the path stays.
   CHECK(!*links.make(path, {world.at("none"), true}));
   CHECK(*files.digest(path) == content_digest("one"));
   // A symbolic link does not need its target.
@@ -200,16 +199,17 @@ TEST_CASE("a file whose stamp is known is not read, one that is too new has none
   world::DiskFiles files;
   const std::string path = folder / "f";
   REQUIRE(files.write(path, "one"));
-  // The file was written just now: another write might leave the same stamp, so it gets none.
+  // The file was written just now. It gets no stamp, because another write might lead to the same
+  // stamp.
   auto fresh = files.look(path, nullptr);
   REQUIRE(fresh);
   CHECK((*fresh)->stamp == Digest{});
   fs::last_write_time(path, fs::last_write_time(path) - std::chrono::hours(1));
-  // The time of the change itself counts, too, and needs a while to pass.
+  // The time of this change counts, too, so the file gets a stamp only after a while.
   std::optional<FileState> settled;
   while (!settled || settled->stamp == Digest{}) settled = **files.look(path, nullptr);
   CHECK(settled->content == content_digest("one"));
-  // The state that the caller passes for a file with this stamp is taken as true.
+  // For a file with this stamp, look() trusts the state that the caller passes.
   const FileState told = {content_digest("told"), settled->stamp};
   CHECK((*files.look(path, &told))->content == content_digest("told"));
   // A file with the same size and time, but other bytes, is noticed.
@@ -233,7 +233,7 @@ TEST_CASE("a memo in memory and one on disk", "[contract]") {
     REQUIRE(memo);
     CHECK(warning.empty());
     check_memo(**memo);
-    // Another process sees what was put.
+    // Another process sees the result.
     auto again = cache::SqliteMemo::open(folder / "memo.db", warning);
     REQUIRE(again);
     CHECK(*(*again)->find(content_digest("k")));

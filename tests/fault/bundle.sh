@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# A round as a bundle: the same bytes each time, and verified in the empty folder of another machine without a network.
-# A bundle with one changed bit, or one that was made to harm, is refused, and the message names the place.
+# Fault tests of bundles. A round gives the same bundle each time, and another machine verifies the bundle in an empty
+# folder without a network. A bundle with one changed bit, or a harmful bundle, is refused, and the message names the
+# place.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
-# The calls in which a process fails, by number.
+# The numbers of the calls in which a process fails.
 CALLS=${CALLS:-}
 FLIPS=${FLIPS:-8}
 
@@ -15,10 +16,10 @@ cd "$PROJECT" || exit 1
 cmp r2.evolve again.evolve || fail "the same round is another bundle"
 "$EVOLVE" replay -p small/small.yaml --out was >/dev/null
 
-# A stranger has another folder, and no sources, pipeline or network.
+# A stranger has an empty folder, and no sources, pipeline or network.
 mkdir stranger
 (cd stranger && "$EVOLVE" import ../r2.evolve) >imported.txt || fail "import: $(cat imported.txt)"
-# This version judged the round, so it judges it again, without a network.
+# This version judged the round, so it judges the round again, without a network.
 (cd stranger && bwrap --dev-bind / / --unshare-net "$EVOLVE" replay --verify) >verified.txt 2>&1 || fail "verify: $(cat verified.txt)"
 grep -q ': 0 differences$' verified.txt || fail "verify: $(cat verified.txt)"
 # The commands and programs of others run only for a user who asks for them, and then the output says so.
@@ -34,12 +35,12 @@ done
 (cd stranger && "$EVOLVE" replay --out is) >/dev/null && diff -r was stranger/is || fail "another round came back"
 (cd stranger && "$EVOLVE" export -o back.evolve) >/dev/null && cmp r2.evolve stranger/back.evolve ||
   fail "what was imported is exported as another bundle"
-# A stranger's claims about an action are no results of ours.
+# A stranger's results of an action must not become ours.
 "$EVOLVE" build round-1 -p small/small.yaml --state stranger/.evolve --json | tail -n 1 | grep -q '"cached":0' &&
   fail "nothing was built"
 [ "$("$EVOLVE" cache stats --state stranger/.evolve --json | grep -c '"ran": 0')" -lt 5 ] || fail "a stranger's results were taken for ours"
 
-# Bundles with wrong bits, among others. A bit of the seal at the end matters as much as any other.
+# Bundles with wrong bits and other flaws. A bit of the seal at the end matters as much as any other bit.
 size=$(stat -c %s r2.evolve)
 "$ROOT/.venv/bin/python" "$ROOT/tests/fault/evil_bundles.py" r2.evolve evil "$FLIPS" || fail "making bad bundles"
 count=0
@@ -65,8 +66,8 @@ for how in "" 1 "--json" "1 --json"; do
   LC_ALL=C grep -qP '\x1b|\xc2\x9b|\xe2\x80\xae' said && fail "log $how prints orders: $(cat -v said)"
 done
 
-# Export, import and replay when the disk fails or is full, or their process is killed. They say what they could not do,
-# leave nothing half done, and do it right the next time.
+# Export, import and replay with a disk that fails or is full, or when their process is killed. They must report the
+# failure, leave nothing half done, and succeed the next time.
 exports() { "$EVOLVE" export round-2 -p small/small.yaml -o out.evolve; }
 imports() { cd victim && "$EVOLVE" import ../r2.evolve; }
 replays() { "$EVOLVE" replay -p small/small.yaml --out out; }
@@ -79,7 +80,7 @@ right_replays() { diff -r was out >/dev/null 2>&1; }
 half_exports() { [ -e out.evolve ] && ! right_exports; }
 half_imports() { (cd victim && "$EVOLVE" replay --out is >/dev/null 2>&1) && ! right_imports; }
 half_replays() { [ -e out ] && ! right_replays; }
-# after WHAT COMMAND CODE: nothing is half done, and the next time everything is right.
+# after WHAT COMMAND CODE: checks that nothing is half done, and that COMMAND succeeds the next time.
 after() {
   local code=$3
   [ "$code" -ne 0 ] || "right_$2" || fail "$1: no error, and not right"
@@ -98,7 +99,7 @@ for command in exports imports replays; do
   for call in openat read write pwrite64 rename mkdir newfstatat; do
     for at in $CALLS; do
       "clear_$command"
-      # The shell's own calls come first, the same number each time.
+      # The shell's own calls come first, and their number is always the same.
       strace -f -qq -o /dev/null -e trace="$call" -e inject="$call:error=EIO:when=$at" bash -c "exec 9>&-; $command" >said 2>&1
       after "$command: EIO from $call, the ${at}th" "$command" $?
     done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A disk that fails: EIO from any call of the engine, a read-only folder, a clock that goes back. The engine says what
-# it could not do. The next build reaches the right end, and uses what was done before.
+# Fault tests with a disk that fails: EIO from any call of the engine, a read-only folder, a clock that goes back. The
+# engine must report what failed. The next build must be correct, and must use earlier results.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
 CALLS=${CALLS:-4}  # failing instances of each system call, one per build
 CASES=0
@@ -10,7 +10,7 @@ manifest() {
   printf 'rule step\n  command = echo $out >>ran.log && cat $in >$out && echo $out >>$out\nrule cc\n  command = echo $out >>ran.log && echo "$out: header" >$out.d && cat $in header >$out\n  depfile = $out.d\n  deps = gcc\nbuild a: step in\nbuild b: step a\nbuild c: cc b\nbuild d: step c a\n' >build.ninja
   echo text >in && echo header >header && : >ran.log
 }
-# ends_well WHAT: a build without faults ends as it should.
+# ends_well WHAT: fails unless a build without faults has the correct result.
 ends_well() {
   CASES=$((CASES + 1))
   "$EVOLVE" ninja --quiet >said 2>&1 || fail "$1: the build after it: $(tail -n 2 said)"

@@ -1,8 +1,9 @@
 """Bundles that must be refused: evil_bundles.py GOOD FOLDER FLIPS.
 
-Writes flips of single bits all over a good bundle, cuts of it, and archives with a valid seal that are wrong inside.
-Next to FOLDER it writes one bundle that is accepted (orders.evolve). evil_bundles.py --forge GOOD FOLDER makes bundles
-that are accepted, but whose judge must not run unasked; FOLDER-NAME.why holds the reason for each refusal.
+It writes copies of a good bundle with one changed bit, copies that are cut off, and archives with a valid seal that
+are wrong inside. Next to FOLDER it writes one bundle that is accepted (orders.evolve). evil_bundles.py --forge GOOD
+FOLDER makes bundles that are accepted, but whose judge must not run unasked. FOLDER-NAME.why holds the reason for each
+refusal.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ def digest_of(content: bytes) -> str:
 
 
 def orders() -> bytes:
-    """Returns a round that is accepted, but whose words are orders to a terminal."""
+    """Returns a round that is accepted, but whose texts are control sequences for a terminal."""
     name = "\x1b[2J\x9b2J\u202e\nv0002"
     rows = [{"variant": name, "reason": name, "step": name, "kind": name, "score": 1.0}]
     selection = json.dumps({"round": 1, "best": rows[0], "survivors": rows, "rejected": rows})
@@ -162,7 +163,7 @@ def wrong_inside() -> dict[str, bytes]:
 
 
 def forged(good: bytes) -> dict[str, tuple[bytes, str]]:
-    """Returns copies of a good bundle with another judge, and why each is refused."""
+    """Returns copies of a good bundle with a different judge, and the reason why each copy is refused."""
     body = good[: len(good) - int(good[-13:])]
     inside = subprocess.run(["zstd", "-dcq"], input=body, stdout=subprocess.PIPE, check=True).stdout
     with tarfile.open(fileobj=io.BytesIO(inside)) as tar:

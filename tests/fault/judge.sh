@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Faults while a kernel is judged. The first child of every step is killed at its work. The first report of every step
-# finds the disk full (the audit's, too, which has no child). A worker is killed, and so is the compiler's server, whose
-# work is done without it. A failed command runs again and is counted, and no fault is a verdict: everything ends as
-# without faults.
+# Faults while a kernel is judged. The first child of every step is killed while it works. The first report of every
+# step finds a full disk (also that of the audit, which has no child). A worker is killed, and so is the compiler's
+# server; then the work is done without the server. A failed command runs again and is counted. No fault may become a
+# verdict, and the results must be the same as without faults.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
 STEPS=(check compile contract interpret lower measure)
 
@@ -35,7 +35,7 @@ def strike(what: str) -> bool:
         return False
     return True
 PY
-# A child that is to be killed does none of its work, so that it cannot end first.
+# A child that will be killed does no work, so that it cannot end before.
 sed -i 's/^    read_end, write_end = os.pipe()$/&\n    is_struck = strike("killed")\n    function = signal.pause if is_struck else function/' rules/process/child.py
 sed -i 's/^    os.close(write_end)$/&\n    if is_struck:\n        select.select([read_end], [], [], 5)\n        stop(pid)/' rules/process/child.py
 sed -i 's/^        self._pid = pid$/&\n        if strike("server"):\n            kill_group(pid)/' rules/process/child.py

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# kill -9 of the engine at random instants, then a rerun: the same end, no step that was reported done runs again, and
-# no process is left behind.
+# Fault tests with kill -9 of the engine at random instants, and a second run. The result must be the same, no step that
+# was reported as done may run again, and no process may be left behind.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
 KILLS=${KILLS:-2}
 SHORT_KILLS=${SHORT_KILLS:-40}
 RANDOM=1  # the same instants in every run, as far as a machine allows
 
-# To be started with `exec`: the killed process must be the engine itself, not a shell around it.
+# `exec` must start this command, because the killed process must be the engine itself, not a shell around it.
 BUILD=("$EVOLVE" build round-2 -p small/small.yaml --json)
-# left_behind: prints the processes of this project only, which have it as their working folder.
+# left_behind: prints the processes whose working folder is this project.
 left_behind() {
   local pid
   for pid in /proc/[0-9]*; do
@@ -45,7 +45,8 @@ grep '"finished"' "$PROJECT/events.log" | grep '"outcome":"ran"' >>"$PROJECT/don
 cmp -s "$PROJECT/expected.json" "$PROJECT/small/.evolve/small/round-2/selection.json" || fail "another selection.json"
 twice=$(sed 's/.*"step":"\([^"]*\)".*"subject":"\([^"]*\)".*/\1 \2/' "$PROJECT/done.log" | sort | uniq -d)
 [ -z "$twice" ] || fail "reported done and run again: $twice"
-# Short steps, and kills at any instant of a build: in the look-up, in a command, while records are written.
+# Short steps, so that the kills fall at any instant of a build: in the look-up, in a command, or while records are
+# written.
 new_project
 {
   printf 'rule step\n  command = cat $in >$out && echo $out >>$out\n'
@@ -64,7 +65,7 @@ done
 twice=$(sed 's/^\[[0-9]*\] //' "$PROJECT/done.log" | sort | uniq -d)
 [ -z "$twice" ] || fail "reported done and run again: $twice"
 
-# Ctrl-C ends the children and says how to go on.
+# Ctrl-C ends the children, and the message says how to go on.
 new_project
 : >"$PROJECT/events.log"
 (cd "$PROJECT" && exec "${BUILD[@]}") >"$PROJECT/events.log" 2>"$PROJECT/errors.log" &

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A state folder that several people share: nobody locks another person out, and a person who only reads needs no write
-# access. Acting as several people takes root; without it the test is skipped.
+# Tests of a state folder that several people share. Nobody may lock another person out, and a person who only reads
+# needs no write access. The test acts as several users, so it is skipped without root.
 #   tests/fault/people.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
 as() { # as USER COMMAND…: USER is in the group 61005, except USER 61003
@@ -25,7 +25,8 @@ for user in 61001 61002; do
 done
 touch "$PROJECT/ran" && chmod 666 "$PROJECT/ran"
 steps=0
-# built USER RUNS: USER builds; the shared command, which is the same for all, has then run RUNS times.
+# built USER RUNS: USER builds. Afterwards the shared command, which is the same for all users, must have run RUNS
+# times.
 built() {
   steps=$((steps + 1))
   rm -f "$PROJECT/$1/out"
@@ -40,7 +41,7 @@ built 61001 1
 read_by_other
 built 61002 1
 built 61001 1
-# A build that is killed while it has the databases open leaves logs, which the others must be able to use.
+# A build that is killed while the databases are open leaves logs, which other users must be able to use.
 runs=1
 for user in 61001 61002; do
   runs=$((runs + 1))

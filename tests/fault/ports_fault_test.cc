@@ -1,5 +1,5 @@
-// Every call to the world fails once. Whatever becomes of that build, the next build must reach the
-// same end.
+// Fault tests of the ports: every call to the world fails once. However that build ends, the next
+// build must have the same result.
 #include <catch2/catch.hpp>
 
 #include "tests/fakes.h"
@@ -42,8 +42,9 @@ TEST_CASE("after any one failed call a rerun ends as if nothing had happened", "
     plan.fail_at = call;
     world.fail_at(&plan);
     auto first = world.build();
-    if (plan.calls < call) break;  // no more calls to fail
-    // A fault of the world is an error of the build or of an edge, never a success that hides it.
+    if (plan.calls < call) break;  // the build made fewer calls
+    // A fault of the world is an error of the build or of an edge. A build that succeeds must not
+    // hide the fault.
     bool is_told = !first || first->failed > 0;
     CHECK(is_told);
     if (!first) CHECK(first.error().code == ErrorCode::external);

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# A remote cache, served by nginx, by bazel-remote and by a bucket: one machine stores results, and another takes them
-# instead of running the steps. Whatever goes wrong with the server, every build ends with the right outputs and reports
-# the fault once.
+# Fault tests of a remote cache, with nginx, bazel-remote and a bucket as servers. One machine stores results, and
+# another machine takes the results instead of running the steps. Whatever fails at the server, every build must have
+# the right outputs and report the fault once.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
 source "$ROOT/tests/servers/remote_cache.sh"
 trap stop_serving EXIT
 STEPS=40
 CASES=0
 
-# machine NAME: makes a project of its own. Its ran.log lists the steps that ran. Each step also runs hook.sh, which is
-# part of no key.
+# machine NAME: makes a separate project. Its ran.log lists the steps that ran. Each step also runs hook.sh, which is
+# not part of any key.
 machine() {
   rm -rf "${PROJECT:?}/$1" && mkdir "$PROJECT/$1" && cd "$PROJECT/$1" || exit 1
   {
@@ -21,7 +21,8 @@ machine() {
   echo text >in && echo header >header && : >hook.sh && : >ran.log
 }
 
-# builds WHAT LEAST MOST ARGUMENTS…: evolve ninja succeeds, runs LEAST to MOST steps, and makes the right outputs.
+# builds WHAT LEAST MOST ARGUMENTS…: runs evolve ninja. It must succeed, run LEAST to MOST steps, and make the right
+# outputs.
 builds() {
   local what=$1 least=$2 most=$3 ran
   shift 3
@@ -32,7 +33,7 @@ builds() {
   [ "$ran" -ge "$least" ] && [ "$ran" -le "$most" ] || fail "$what: $ran steps ran: $(cat said)"
   [ "$(cat o* compiled | sha256sum)" = "$RIGHT" ] || fail "$what: other outputs than without a remote cache"
 }
-# warns WHAT COUNT TEXT: the last build printed COUNT warnings, and TEXT.
+# warns WHAT COUNT TEXT: fails unless the last build printed COUNT warnings, and TEXT.
 warns() {
   [ "$(grep -c warning said)" -eq "$2" ] || fail "$1: not $2 warnings: $(cat said)"
   [ "$2" -eq 0 ] || grep -q "$3" said || fail "$1: not '$3': $(cat said)"
@@ -56,7 +57,7 @@ warns "another machine" 0
 # A machine that lost its blobs, but not its records of them.
 rm -rf .evolve/blobs .evolve/snapshots o* compiled
 builds "lost blobs" 0 0 --remote-cache "$REMOTE"
-# A header that was discovered, not declared, counts.
+# A header counts as an input even if it is only discovered, not declared.
 machine edited
 echo "other header" >header
 RIGHT=$(cat ../plain/o* in header | sha256sum) builds "an edited header" 1 1 --remote-cache "$REMOTE"
@@ -91,7 +92,7 @@ machine refused
 echo more >>in && "$EVOLVE" ninja --quiet --remote-cache "$REMOTE" --remote-write >said 2>&1 || fail "a server for readers: $(cat said)"
 warns "a server for readers" 1 "not stored there: PUT .*HTTP status 403"
 
-# damaged WHAT TEXT COMMAND…: COMMAND damages files of the store; a machine that writes repairs them.
+# damaged WHAT TEXT COMMAND…: COMMAND damages files of the store. A machine that writes to the store repairs the files.
 damaged() {
   local what=$1 text=$2
   shift 2
@@ -122,8 +123,8 @@ damaged "exchanged entries" "/ac/.*is the entry of a different key: rejected" ev
 damaged "short entries" "/ac/.*is not an entry of this cache: rejected" eval 'cut_all ac/*'
 damaged "entries that are none" "/ac/.*is not an entry of this cache: rejected" eval 'for f in ac/*; do echo "<html>not found</html>" >$f; done'
 
-# Inputs that a run discovered elsewhere and that cannot exist here: the edge's own output, a pipe, a device, a name
-# that is too long.
+# Inputs that a run on another machine discovered and that cannot exist here: the edge's own output, a pipe, a device, a
+# name that is too long.
 list() { "$ROOT/.venv/bin/python" -c '
 import json, pathlib, sys
 for path in pathlib.Path("ac").iterdir():
@@ -150,7 +151,7 @@ warns "evicted blobs" 0
 machine after
 builds "evicted blobs, made good" 0 0 --remote-cache "$REMOTE"
 
-# An answer that breaks off, from a server that lies about its length.
+# An answer that breaks off, from a server that gives a wrong length.
 "$ROOT/.venv/bin/python" -c '
 import http.server
 class Liar(http.server.BaseHTTPRequestHandler):
@@ -199,7 +200,7 @@ serve
 mkdir "$PROJECT/elsewhere" && cp -r "$PROJECT"/{small,rules,.venv} "$PROJECT/elsewhere/"
 shares_campaign nginx "$REMOTE" "$PROJECT"{,/elsewhere} small/small.yaml round-2
 
-# The same with bazel-remote, and with what it does differently from nginx.
+# The same with bazel-remote, and tests of its differences from nginx.
 rm -rf "$PROJECT/store"
 serve_bazel_remote
 machine bazel
@@ -231,7 +232,7 @@ rm -rf "$PROJECT/store"
 serve_bazel_remote
 shares_campaign bazel-remote "$REMOTE" "$PROJECT"{,/elsewhere} small/small.yaml round-2
 
-# The same with a bucket. The server checks an object when it stores it, and later gives it unchecked.
+# The same with a bucket. The server checks an object only when the object is stored.
 rm -rf "$PROJECT/store"
 serve_bucket
 machine bucket
@@ -271,7 +272,7 @@ warns "a bucket, stopped mid-build" 1 "remote cache: .*/o/team%2Fac%2F.*: not us
 serve_bucket
 shares_campaign "a bucket" "$REMOTE" "$PROJECT"{,/elsewhere} small/small.yaml round-2
 
-# For Google's own buckets the metadata server says who is asking. The buckets themselves cannot be reached from here.
+# For Google's own buckets, the metadata server gives the account. The buckets themselves cannot be reached from here.
 account() { GCE_METADATA_HOST=${METADATA#http://} https_proxy=http://127.0.0.1:1 builds "$@" --remote-cache gs://machines/team --remote-write; }
 : >"$PROJECT/nginx/access.log"
 serve 'if ($http_metadata_flavor != Google) { return 403; } return 200 "{\"access_token\":\"planted\",\"expires_in\":3600}";'

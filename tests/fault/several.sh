@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Several engines at once on the same records: each action runs once in all, and all engines succeed. Another engine
-# takes over the work of a killed engine.
+# Fault tests of several engines at once on the same records. Each action must run only once, and all engines must
+# succeed. Another engine takes over the work of a killed engine.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
 PROCESSES=8
 
-# at_once ARGUMENTS…: starts PROCESSES engines and waits for them; the output of the n-th is in n.out and n.err.
+# at_once ARGUMENTS…: starts PROCESSES engines and waits for them. The output of the n-th engine is in n.out and n.err.
 at_once() {
   local pids=() n
   for ((n = 1; n <= PROCESSES; n++)); do
@@ -36,7 +36,7 @@ first=$!
 read -r _ <"$PROJECT/started"
 (cd "$PROJECT" && exec "$EVOLVE" ninja) >"$PROJECT/2.out" 2>&1 &
 second=$!
-# The second engine opens its records after it has looked the step up; then it waits.
+# The second engine looks the step up, then opens its records, and then waits.
 until [ -n "$(find "/proc/$second/fd" -lname '*ledger.db' 2>/dev/null)" ]; do :; done
 kill -9 "$first"
 wait "$first" 2>/dev/null

@@ -1,5 +1,6 @@
-// Ten thousand short commands, sixty-four at a time, in the real world: all of them end and leave
-// nothing in this process, however the build ends. TSan watches the threads.
+// A stress test: ten thousand short commands, sixty-four at a time, with the real ports of
+// engine/world. All commands end and leave nothing in this process, however the build ends. TSan
+// watches the threads.
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>

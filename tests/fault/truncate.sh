@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Each file of the state cut off at many places: the next build is right, says what it lost, and keeps what it set
-# aside.
+# Fault tests with each file of the state cut off at many places. The next build must be correct, report what it lost,
+# and keep the files that it set aside.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
 CUTS=${CUTS:-10}
 EDGES=60
@@ -21,7 +21,7 @@ for path in kept/memo.db kept/ledger.db kept/snapshots/*; do
   name=${path#kept/}
   size=$(stat -c %s "$path")
   for ((cut = 0; cut < CUTS; cut++)); do
-    # Every fifth cut falls within the last page, where a database has no way to notice.
+    # Every fifth cut is within the last page, where a database cannot detect it.
     at=$((cut == 0 ? 0 : cut == 1 ? 1 : cut % 5 == 0 ? size - 1 - RANDOM % 3000 % size : (RANDOM * 32768 + RANDOM) % size))
     count=$((count + 1))
     rm -rf .evolve && cp -r kept .evolve && truncate -s "$at" ".evolve/$name"

@@ -1,5 +1,6 @@
-// Any bytes as a bundle with a valid seal, because a stranger can seal anything. Reading may leave
-// only the files of blobs, in the folder that is given for them, and in the end nothing.
+// A fuzz test of the reader of bundles. The bytes of a bundle may have a valid seal, because a
+// stranger can seal anything. The reader may write only the blobs, into the folder that it gets,
+// and must remove them in the end.
 #include <unistd.h>
 
 #include <cstdint>

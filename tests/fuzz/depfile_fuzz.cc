@@ -1,4 +1,4 @@
-// Any bytes as a depfile, and as what MSVC prints.
+// A fuzz test of the readers of depfiles and of MSVC's output.
 #include <cstdint>
 #include <cstdlib>
 

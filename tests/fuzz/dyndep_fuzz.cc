@@ -1,4 +1,4 @@
-// Any bytes as a dyndep file of a manifest with two edges.
+// A fuzz test of the reader of dyndep files, with a manifest of two edges.
 #include <cstdint>
 #include <cstdlib>
 

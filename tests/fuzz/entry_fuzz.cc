@@ -1,4 +1,4 @@
-// Any bytes as the answer of a remote cache: a message with an entry inside.
+// A fuzz test of the reader of a remote cache's answer: a message with an entry inside.
 #include <cstdint>
 #include <cstdlib>
 #include <nlohmann/json.hpp>

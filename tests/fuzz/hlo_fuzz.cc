@@ -1,4 +1,4 @@
-// Any bytes as HLO text, and as libtpu's VMEM report.
+// A fuzz test of the readers of HLO text and of libtpu's VMEM report.
 #include <cstdint>
 #include <cstdlib>
 

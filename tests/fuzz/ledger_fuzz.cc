@@ -1,5 +1,5 @@
-// Any bytes as content of the databases: action results of the memo and the ledger, and records of
-// rounds. A value that was read is the same after it is written and read again.
+// A fuzz test of the readers of databases' content: action results of the memo and the ledger, and
+// records of rounds. A value that was read is the same after it is written and read again.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

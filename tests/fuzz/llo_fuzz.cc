@@ -1,5 +1,5 @@
-// Any bytes as one of libtpu's LLO passes, and as the schedule that says how long the pass's
-// regions live.
+// A fuzz test of the readers of libtpu's LLO passes, and of the schedule that shows how long a
+// pass's regions live.
 #include <cstdint>
 #include <cstdlib>
 

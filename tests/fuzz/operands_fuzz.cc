@@ -1,4 +1,5 @@
-// Any bytes as operands: a line with a type ("s32[3,4]"), then JSON or a NumPy file.
+// A fuzz test of the readers of operands: a line with a type ("s32[3,4]"), then JSON or a NumPy
+// file.
 #include <cstdint>
 #include <cstdlib>
 

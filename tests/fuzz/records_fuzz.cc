@@ -1,5 +1,5 @@
-// Any bytes as the files that earlier builds left: ninja's two logs, and a snapshot. The snapshot
-// gets a valid check sum, because otherwise the bytes behind it would not be read.
+// A fuzz test of the readers of files that earlier builds left: ninja's two logs, and a snapshot.
+// The snapshot gets a valid check sum, because otherwise its bytes would not be read.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>

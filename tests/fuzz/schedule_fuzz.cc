@@ -1,5 +1,5 @@
-// Any bytes as a schedule. A valid schedule is run: every cycle has a cause, and a place in the
-// text and in the source.
+// A fuzz test of the reader of schedules. A valid schedule is simulated: every cycle has a cause,
+// and a place in the text and in the source.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const ir::Device device = *ir::find_device("tpu7x");
   auto run = ir::simulate(*schedule, device, parameters, {kMost, true, nullptr, kMost});
   auto walked = ir::simulate(*schedule, device, parameters, {kMost, false, nullptr, kMost});
-  // Loops that are added up give the same as loops that are walked.
+  // A simulation that adds loops up has the same result as one that walks them.
   if (static_cast<bool>(run) != static_cast<bool>(walked)) std::abort();
   if (!run) return 0;
   bool is_same = run->bundles == walked->bundles && run->executed == walked->executed &&

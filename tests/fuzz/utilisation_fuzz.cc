@@ -1,4 +1,4 @@
-// Any bytes as libtpu's table of units, profile of bundles, and fingerprints.
+// A fuzz test of the readers of libtpu's table of units, profile of bundles, and fingerprints.
 #include <cstdint>
 #include <cstdlib>
 

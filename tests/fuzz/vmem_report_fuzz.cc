@@ -1,4 +1,4 @@
-// Any bytes as libtpu's VMEM report, and as the data of such a report.
+// A fuzz test of the reader of libtpu's VMEM report, and of the data of such a report.
 #include <cstdint>
 #include <cstdlib>
 

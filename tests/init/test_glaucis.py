@@ -90,7 +90,7 @@ def test_the_function_takes_what_it_would_have_drawn(task: Imported, which: str)
     np.testing.assert_allclose(loss, 2 * 16 * 8 * 3 * factor, rtol=1e-5)
     np.testing.assert_allclose(grad_x, np.full((2, 16, 8), factor), rtol=1e-5)
     np.testing.assert_allclose(grad_gate, np.full((8,), 2 * 16 * 3 * factor), rtol=1e-5)
-    # Afterwards JAX is as it was.
+    # The function leaves JAX as it was.
     assert jax.random.normal(jax.random.PRNGKey(0), (3,)).shape == (3,)
 
 
@@ -154,7 +154,7 @@ def test_a_run_becomes_proposals_and_history(tmp_path: Path) -> None:
     assert task.proposals["v0005.py"].startswith("# evolve: parents: v0002\n# evolve: note: L1_fuse, in Glaucis 3x")
     rounds = task.past["rounds"]
     assert [one["best"]["variant"] for one in rounds] == ["v0002", "v0002", "v0005"]
-    # Scores are relative to the baseline, which is the seed here.
+    # Scores are relative to the baseline. Here, the baseline is the seed.
     assert rounds[2]["ranking"] == [{"variant": "v0005", "score": 6.0, "parameters": {}}]
     assert rounds[0]["rejected"][0] | {"case": ""} == {
         "variant": "v0001",

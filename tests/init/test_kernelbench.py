@@ -1,4 +1,4 @@
-"""Tests of KernelBench problems: each becomes a JAX function that computes the same, over dimensions, or is refused."""
+"""Tests of KernelBench problems: each becomes an equivalent JAX function over dimensions, or is refused."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
 def test_functions_of_torch_give_what_they_give_there(translated: Translate) -> None:
     made = [translated(text).function() for text, _ in FUNCTIONS]
     x = drawn(24, 16)
-    # The functions are compiled as one, for speed.
+    # For speed, all functions are compiled as one function.
     for found, (text, expected) in zip(jax.jit(lambda x: [one(x) for one in made])(x), FUNCTIONS, strict=True):
         assert np.allclose(found, expected(x), 1e-4, 1e-5), text
 
@@ -276,7 +276,7 @@ def test_what_inputs_are_besides_is_told(read: Read) -> None:
         "'y' is float64 there, and float32 here",
         "'z' is of whole numbers there, but is drawn without that here",
     ]
-    # A name that stands for three dimensions is given to none of them.
+    # A name that stands for three dimensions is not given to any of them.
     assert [one.axes for one in found.inputs] == [("D0", "D1"), ("D1", "D2"), ("D2",)]
     assert (found.given.tolerance.rtol, found.given.tolerance.atol) == (1e-3, 1e-2)
 

@@ -129,10 +129,10 @@ def test_a_model_in_a_model_is_a_function_of_its_own(translated: Callable[..., T
     y, of = given(found)
     z = swish(swish(of["x"] @ of["a_fc_weight"].T) @ of["b_fc_weight"].T)
     assert np.allclose(y, swish(z @ of["c_fc_weight"].T) @ of["c_gate_weight"].T + of["c_gate_bias"], 1e-4, 1e-5)
-    # Two blocks that do the same are one function; the third block is another function.
+    # Two blocks that do the same become one function; the third block becomes another function.
     assert found.text.count("def block(") == found.text.count("def block_2(") == 1
     assert "def block_3" not in found.text
-    # The function does not ask what is known of a model.
+    # The function does not test conditions that are known for a model.
     assert "mask" not in found.text.replace("mask = None", "")
     assert "hasattr" not in found.text
 
@@ -186,7 +186,7 @@ def relu(x: Any) -> Any:
 
 TWO = """self.a, self.b = nn.Linear(4, 4, bias=False), nn.Linear(4, 4, bias=False)
 self.parts = nn.ModuleList([self.a, self.b])"""
-# Code that looks like something else at first sight.
+# Code that could be mistaken for other code.
 LIKE_OTHERS: list[tuple[str, str, list[str], Callable[..., Any]]] = [
     ("pass", "n = x.shape[1]\nif n > 5:\n    x = x * 2\nreturn x", [], lambda x: x),
     ("pass", "k = 5\nreturn scaled(x) + k", [], lambda x: 2 * x + 5),

@@ -1,4 +1,4 @@
-"""Tests of the ranges of whole numbers, from the function or from the values given; a missing range is reported."""
+"""Tests of the ranges of whole numbers, from the function or from the given values; a missing range is reported."""
 
 from __future__ import annotations
 

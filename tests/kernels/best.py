@@ -16,7 +16,7 @@ from steps import expect
 
 
 def main(folder: Path, kernel: str) -> None:
-    """Raises comparison.Refusal if an output is off."""
+    """Raises comparison.Refusal if an output is wrong."""
     task = task_of(folder)
     signature = next(case.files["signature"] for case in task.cases if "ci" in case.tags)
     tolerance = next(case.files["tolerance"] for case in task.cases if "ci" in case.tags)

@@ -1,4 +1,4 @@
-"""Fixtures for the tests of all kernels that exist: a deleted folder is not missed."""
+"""Fixtures for the tests of all kernels that exist. A kernel's folder may be deleted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ sys.path[:0] = [str(ROOT / "tests" / "steps"), str(RULES), str(ROOT)]
 
 from corpus import Task
 
-# .ci/full runs everything. Other runs have one small case of each kernel, by its Pallas form, for one TPU.
+# .ci/full runs everything. Other runs test one small case of each kernel's Pallas implementation, for one TPU.
 IS_FULL = os.environ.get("THOROUGH") == "all"
 
 FOLDERS = sorted(path.parent for path in (ROOT / "kernels").glob("*/api.py"))
@@ -34,7 +34,7 @@ collect_ignore = [
     and not (ROOT / "kernels" / name).is_dir()
 ]
 
-# Runs a step with flags: run("compile", program="k.device", …).
+# A function that runs a step with flags: run("compile", program="k.device", …).
 Run = Callable[..., None]
 
 

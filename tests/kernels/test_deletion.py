@@ -16,7 +16,7 @@ of_all = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.na
 
 
 def imported(path: Path) -> set[str]:
-    """Returns the words of all names that a file imports."""
+    """Returns the parts of all dotted names that a file imports."""
     words = set[str]()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):

@@ -1,4 +1,4 @@
-"""Tests of the grouped matmul in 8-bit floats: which rows each group has, and what the scales are."""
+"""Tests of the grouped matmul in 8-bit floats: the rows of each group, and the scales."""
 
 from __future__ import annotations
 

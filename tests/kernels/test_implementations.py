@@ -1,4 +1,4 @@
-"""Tests of the choice of an implementation, and of what is said of the others."""
+"""Tests of the choice of an implementation, and of the messages about the others."""
 
 from __future__ import annotations
 
@@ -84,11 +84,11 @@ def test_block_sizes_are_those_of_the_bucket_or_of_the_nearest(tmp_path: Path) -
         return tuned.block_sizes(table, device, dtype, {"M": m, "N": n})
 
     assert found(1000, 600) == {"block_m": 1}
-    assert found(1025, 1024) == {"block_m": 1}  # a bucket of 2,048: one step from the first entry, two from the second
+    assert found(1025, 1024) == {"block_m": 1}  # 2,048 is one step from the first entry, two from the second
     assert found(4096, 1024) == {"block_m": 2}
     assert found(1024, 1024, dtype="float32") == {"block_m": 3}
     assert found(1024, 1024, device="TPU v6 lite") == {"block_m": 4}
-    # Entries that are too far away, of another device, or of other dimensions.
+    # Entries do not count if they are too far away, of another device, or of other dimensions.
     assert found(1024 * 64, 1) == {}
     assert found(1024, 1024, device="TPU v4") == {}
     assert tuned.block_sizes(table, "TPU7x", "bfloat16", {"M": 1024}) == {}

@@ -1,4 +1,4 @@
-"""Tests that every kernel of the repository has to pass, with each implementation and for each TPU."""
+"""Tests that every kernel of the repository must pass, with each implementation and for each TPU."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from judge import comparison, judge_inputs
 from programs import program
 from steps import expect
 
-# CI has the time for one secret; .ci/full tries more.
+# CI has time for only one secret; .ci/full tries more.
 SECRETS = [SECRET, "another", "a third", "a fourth"] if IS_FULL else [SECRET]
 IMPLEMENTATIONS = ["pallas_interpret", "xla", "reference"] if IS_FULL else ["pallas_interpret"]
-# The judge tests the spec's own dtypes. In float32 only rounding may make a difference, too.
+# The tolerance in float32, where only rounding may make a difference. The judge tests the spec's own dtypes.
 FLOAT32 = {"rtol": 1e-4, "atol": 1e-4, "max_error_ratio": 8.0}
 
 of_all = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -35,7 +35,7 @@ def small_cases(folder: Path) -> list[Case]:
 
 
 def function_of(folder: Path, signature: dict[str, Any], implementation: str) -> Any:
-    """Returns the function that the judge would call: with gradients, if the spec declares any."""
+    """Returns the function that the judge would call: with gradients, if the spec declares gradients."""
     entry = getattr(api_of(folder), task_of(folder).entry)
     return jax.jit(program.with_gradients(functools.partial(entry, implementation=implementation), signature))
 

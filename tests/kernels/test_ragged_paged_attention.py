@@ -1,4 +1,4 @@
-"""Tests of attention over a paged cache: which rows a sequence has and what they see, for any whole numbers."""
+"""Tests of attention over a paged cache, for any whole numbers: the rows of a sequence, and the positions they see."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ of_all = pytest.mark.parametrize("batch", BATCHES)
 
 
 def rows_of(batch: str) -> list[tuple[int, int]]:
-    """Returns the sequence of each row, and the row's position in it."""
+    """Returns the sequence of each row, and the row's position in the sequence."""
     rows: list[tuple[int, int]] = []
     for sequence, (positions, queries) in enumerate(zip(*BATCHES[batch], strict=True)):
         length = min(max(positions, 0), TABLE * PAGE)
@@ -39,7 +39,7 @@ def rows_of(batch: str) -> list[tuple[int, int]]:
 def inputs_of(batch: str) -> list[Any]:
     generator = np.random.default_rng(1)
     positions, queries = (jnp.array(numbers, jnp.int32) for numbers in BATCHES[batch])
-    # Some indices name no page.
+    # Some indices do not name a page.
     indices = jnp.array(generator.integers(-2, PAGES + 2, (positions.shape[0], TABLE)), jnp.int32)
     q = jnp.array(generator.standard_normal((ROWS, HEADS, WIDTH)), jnp.float32)
     kv_pages = jnp.array(generator.standard_normal((PAGES, 2, GROUPS, PAGE, WIDTH)), jnp.float32)

@@ -1,5 +1,5 @@
-# Plans before code, by both APIs: the build stops for a person, and the request for code has the plan as the person
-# left it. Nothing is paid for a rejected plan. Sourced by run.sh.
+# Tests of plans before code, by both APIs. The build must stop for a person, and the request for code must have the
+# plan as the person left it. No code is requested for a rejected plan. run.sh sources this file.
 # shellcheck shell=bash
 
 campaign plans 1 3 'llm: 1' "$(model chat/ok openai)" "$(model messages/ok anthropic)"

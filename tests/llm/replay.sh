@@ -1,4 +1,4 @@
-# Three rounds again, with no server to ask, and a search for the key. Runs after rounds; sourced by run.sh.
+# A replay of the three rounds without a server, and a search for the key. run.sh sources this file after rounds.sh.
 # shellcheck shell=bash
 
 stop_llm

@@ -1,6 +1,6 @@
-# Three rounds by two models, one for each API. Then the same with kill -9 of the engine during exchanges and between
-# them: the campaign ends like the undisturbed one, byte for byte and at the same cost. No answer that was reported is
-# asked for again. Sourced by run.sh.
+# Tests of three rounds by two models, one for each API. Then the same with kill -9 of the engine during exchanges and
+# between them. The second campaign must end like the first, byte for byte and at the same cost. A reported answer must
+# not be requested again. run.sh sources this file.
 # shellcheck shell=bash
 
 ! [ -e "$PROJECT/state" ] || cp -r "$PROJECT/state" "$PROJECT/killed"
@@ -13,7 +13,7 @@ is "variants of models" 9 "$(grep -c '"mutator":"llm"' "$history")"
 is "the campaign gets faster" 'BLOCK_M=512' "$(in_project show "$(sed -n 's/^ *best \(v[0-9]*\) .*/\1/p' \
   "$PROJECT/said" | tail -n 1)" -p small/rounds.yaml | grep -o 'BLOCK_M=512' | head -n 1)"
 
-# lines_printed COUNT, requests_seen COUNT: whether the run has come that far.
+# lines_printed COUNT, requests_seen COUNT: succeed if the run has printed COUNT lines, or made COUNT requests.
 lines_printed() { [ "$(wc -l <"$PROJECT/events")" -ge "$1" ]; }
 requests_seen() { [ "$(requests)" -ge $((BEFORE + $1)) ]; }
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # The llm tier: campaigns whose variants a language model proposes, through a real LiteLLM proxy and by both APIs. The
-# model behind the proxy plays a script (tests/servers/litellm), so that each kind of bad answer comes on request.
+# model behind the proxy plays a script (tests/servers/litellm), so that a test can request each kind of bad answer.
 #   tests/llm/run.sh [PART…]     scenarios injection rounds plans replay
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
 cd "$ROOT" || exit 1
 source tests/servers/ports.sh
 source tests/servers/litellm.sh
-# The key of the proxy, as its clients name it and as the proxy itself does. The key must be found nowhere.
+# The key of the proxy, in the variables of its clients and of the proxy itself. No file may contain the key.
 export LITELLM_KEY=sk-planted-0123456789abcdef LITELLM_MASTER_KEY=sk-planted-0123456789abcdef
 # shellcheck disable=SC2034 # used by the parts
 STEPS=$(dirname "$EVOLVE")/steps
@@ -50,7 +50,7 @@ is() {
 new_project
 warm_up
 lend_results "$PROJECT/state"
-# The script doubles the first parameter; from this value on, that makes the kernel faster twice.
+# The script doubles the first parameter. From this value on, two doublings make the kernel faster.
 sed -i 's/^BLOCK_M = 512/BLOCK_M = 128/' "$PROJECT/small/kernel.py"
 choose_llm_ports
 start_llm || finish 0

@@ -1,5 +1,5 @@
-# Each kind of answer, by both APIs: what is recorded and what becomes of it, or which fault is reported without storing
-# anything. Sourced by run.sh.
+# Tests of each kind of answer, by both APIs: the record and the resulting variant, or the fault, which is reported
+# without storing anything. run.sh sources this file.
 # shellcheck shell=bash
 
 # The question for all models: a prompt of a campaign's first round, for a whole block.
@@ -8,8 +8,8 @@ sed -i 's/"budget"/"modes": {"rewrite": 1}, "budget"/' "$PROJECT/small/asked.jso
 in_project build v0001 -p small/asked.yaml -q || fail "the campaign that is asked for"
 work=$PROJECT/state/asked
 
-# ask NAME API BASE: asks that model and sets CODE and SAID. It leaves exchange.json and, for an answer, kernel.py and
-# variant.json.
+# ask NAME API BASE: asks the model NAME and sets CODE and SAID. It writes exchange.json and, for an answer, kernel.py
+# and variant.json.
 ask() {
   local out=$PROJECT/asking
   rm -rf "$out" && mkdir "$out"
@@ -19,7 +19,7 @@ import json, sys
 record = json.load(open(sys.argv[1]))
 request = record["request"]
 request["model"], request["api"], request["base_url"] = sys.argv[2:5]
-# The model recognises a first try by its words, so each way to ask has words of its own.
+# The scripted model recognises a first attempt by the text of the request, so each way to ask has a text of its own.
 request["messages"][-1]["content"] += f"\nThis is asked by {' '.join(sys.argv[2:])}.\n"
 json.dump(record, sys.stdout)
 PY
@@ -34,8 +34,8 @@ PY
     --exchange "$out/exchange.json" --kernel-out "$out/kernel.py" --variant-out "$out/variant.json" || fail "adopt: $*"
 }
 
-# answers EXPECTED NAME API BASE: EXPECTED is the attempts, the verdict of the exchange, how the reply ended, the
-# problem, and the parameter that the script doubles.
+# answers EXPECTED NAME API BASE: checks an answer. EXPECTED is the attempts, the verdict of the exchange, how the reply
+# ended, the problem, and the parameter that the script doubles.
 answers() {
   local expected=$1
   shift
@@ -55,7 +55,7 @@ PY
 )"
 }
 
-# refuses WORDS NAME API BASE: the prompt is refused with WORDS, which become its variant's verdict.
+# refuses WORDS NAME API BASE: checks that the prompt is refused with WORDS, which become the variant's verdict.
 refuses() {
   local words=$1
   shift
@@ -75,7 +75,8 @@ PY
 )"
 }
 
-# fails CODE WORDS NAME API BASE: a fault or an error with WORDS, and nothing is stored.
+# fails CODE WORDS NAME API BASE: checks that asking ends with CODE and a message with WORDS, and that nothing is
+# stored.
 fails() {
   local code=$1 words=$2
   shift 2
@@ -97,7 +98,7 @@ for api in openai anthropic; do
   answers '200 ok stop several-blocks 128' two-blocks "$api" "$base"
   answers '200 ok stop diff-does-not-apply 128' bad-diff "$api" "$base"
   answers '200 ok stop wrong-language 128' cpp "$api" "$base"
-  # The proxy ends the broken stream in good order, so only an open fence shows that something is missing.
+  # The proxy ends the broken stream correctly, so only an open fence shows that something is missing.
   answers '200 ok stop truncated 128' broken "$api" "$base"
   TIMEOUT=1 fails 3 'timed out' stall "$api" "$base"
   refuses 'maximum context length' refused "$api" "$base"

@@ -1,4 +1,5 @@
-// Random graphs and random changes: the result of a build must not depend on how it was reached.
+// Property tests of builds with random graphs and random changes: the result of a build must not
+// depend on earlier builds.
 #include <fmt/format.h>
 
 #include <array>
@@ -112,7 +113,7 @@ TEST_CASE("only what a change can have an effect on runs again", "[property]") {
     REQUIRE(world.build());
     std::set<std::string> affected = {fmt::format("src{}", random.below(kSources))};
     world.files.files[*affected.begin()] = "never seen before";
-    // Edges stand in an order in which they can run.
+    // The manifest's order is one in which the edges can run.
     for (size_t i = 0; i < world.graph->edge_count(); ++i) {
       const Edge& edge = world.graph->edge(static_cast<EdgeId>(i));
       const bool is_affected =
@@ -170,7 +171,7 @@ TEST_CASE("no pool, no resource and no -j is ever exceeded, and all are made use
       }
       for (size_t pool = 0; pool < 3; ++pool) CHECK(in_pool.at(pool) <= pool + 1);
       most_in_pool = std::max(most_in_pool, in_pool[2]);
-      // An edge that needs more than there is has the memory to itself.
+      // An edge that needs more memory than there is runs without other users of memory.
       CHECK((memory <= capacity || users == 1));
       most_memory = std::max(most_memory, memory);
       CHECK(running.size() <= jobs);

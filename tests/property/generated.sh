@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Manifests that CMake and Meson write: stock ninja and `evolve ninja` give the same answers and run the same commands,
-# and the built programs run. Each project is a few lines, for one thing that generators do with Ninja.
+# Tests of manifests that CMake and Meson write. Stock ninja and `evolve ninja` must give the same answers and run the
+# same commands, and the built programs must run. Each project has a few lines, for one feature that generators use.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
 STOCK=$ROOT/.venv/bin/ninja
 PROJECTS=0
 
-# file NAME: writes the file, with its text from stdin.
+# file NAME: writes the file with the text from stdin.
 file() {
   mkdir -p "$(dirname "$1")"
   cat >"$1"
 }
 
-# essence: prints an answer without what may differ between programs. Nodes of the graph are numbered in the order in
-# which they come. An edge keeps only its first entry in a compilation database: Ninja 1.14 has an entry for each input,
-# the stock ninja here only that one.
+# essence: prints an answer without the parts that may differ between programs. Nodes of the graph are numbered in the
+# order of the answer. An edge keeps only its first entry in a compilation database, because Ninja 1.14 has an entry for
+# each input, but the stock ninja here has only the first.
 essence() {
   python3 -c '
 import re, sys
@@ -30,7 +30,7 @@ for entry in re.split(r"(?m)^(?=  \{$)", text):
     seen.add(edge)'
 }
 
-# same QUESTION…: both programs give the same answer, text and exit code.
+# same QUESTION…: fails unless both programs give the same text and exit code.
 same() {
   diff -u <({ "$STOCK" "$@" 2>&1; echo "exit $?"; } | essence) <({ "$EVOLVE" ninja "$@" 2>&1; echo "exit $?"; } | essence) >"$PROJECT/diff" ||
     fail "$name: ninja $*: $(head -40 "$PROJECT/diff")"
@@ -40,7 +40,7 @@ same() {
 compare() {
   local target=$1 tool
   PROJECTS=$((PROJECTS + 1))
-  # Answers from the manifest only; commands in any order that ninja would allow.
+  # The answers are from the manifest only. The commands may come in any order that ninja allows.
   same -t targets all
   same -t targets depth 0
   same -t rules -d

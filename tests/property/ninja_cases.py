@@ -1,4 +1,4 @@
-"""A comparison of stock ninja and `evolve ninja` on small projects: the same output, exit codes and files.
+"""A comparison of stock ninja and `evolve ninja` on small projects: output, exit codes and files must be the same.
 
 ninja_cases.py [PATTERN]: runs the cases of ninja_cases.txt whose names contain PATTERN. Deliberate differences
 (engine/README.md) have no case. The text before the first case runs before each case.
@@ -21,7 +21,7 @@ _RECORDS = re.compile(r"(^|/)\.(ninja_(log|deps|lock)|evolve)")
 
 
 def _answer(program: str, script: str, folder: Path) -> str:
-    """Returns the whole output, and the files that are there in the end."""
+    """Returns the whole output, and the files that exist in the end."""
     bin_folder, project = folder / "bin", folder / "project"
     for made in (bin_folder, project):
         made.mkdir(parents=True)

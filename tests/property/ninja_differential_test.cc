@@ -1,5 +1,6 @@
-// Stock ninja and `evolve ninja` side by side on manifests drawn from a grammar, some of them
-// broken: the same text, the same errors with their carets, the same exit codes.
+// Differential tests of `evolve ninja` and stock ninja. Their manifests are drawn from a grammar,
+// and some are broken. Both programs must print the same text and the same errors with their
+// carets, and have the same exit codes.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -21,7 +22,7 @@ namespace fs = std::filesystem;
 using evolve::search::Random;
 using evolve::tests::TestFolder;
 
-// Manifests: any mixture of what the manual describes.
+// A grammar of manifests, which mixes all features that Ninja's manual describes.
 class Grammar {
  public:
   explicit Grammar(Random& random) : random_(random) {}
@@ -169,7 +170,7 @@ std::string ours() {
 TEST_CASE("stock ninja and evolve answer alike", "[ninja]") {
   REQUIRE(fs::exists(stock()));
   int failures = 0;
-  // CI has the time for more.
+  // CI has the time for more manifests.
   const uint64_t manifests = std::getenv("THOROUGH") != nullptr ? 1500 : 300;
   for (uint64_t seed = 0; seed < manifests && failures < 3; ++seed) {
     Random random(seed, 7);
@@ -279,7 +280,8 @@ std::string content(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Returns the commands that ran, without an order: for "[2/7] cat a > b" that is "cat a > b".
+// Returns the commands that ran, without an order. For example, the command of "[2/7] cat a > b" is
+// "cat a > b".
 std::multiset<std::string> commands_run(const std::string& said) {
   std::multiset<std::string> out;
   std::istringstream lines(said);
@@ -290,7 +292,7 @@ std::multiset<std::string> commands_run(const std::string& said) {
 }
 
 // Waits for the next step of the kernel's clock, which gives files their times. A file that is
-// written from now on is newer than all that were written before.
+// written from now on is newer than all files that were written before.
 void wait_for_next_step(const TestFolder& folder) {
   auto step = [&] {
     folder.write("clock", "");
@@ -322,7 +324,7 @@ TEST_CASE("stock ninja and evolve build alike", "[ninja]") {
       const std::string options = fmt::format("-j{}", 1 + random.below(4));
       std::string stock_says = answer(stock(), theirs, options);
       std::string we_say = answer(ours(), mine, options);
-      // Chance decides which of the two builds by times, because both keep the same logs.
+      // Chance decides which of the two programs builds by times, because both keep the same logs.
       const bool is_ours = random.below(4) != 0;
       std::string times_say = is_ours ? answer(ours(), by_times, "--mtime " + options)
                                       : answer(stock(), by_times, options);
@@ -338,7 +340,7 @@ TEST_CASE("stock ninja and evolve build alike", "[ninja]") {
         INFO(program << (is_ours ? " after ours" : " after stock"));
         CHECK(answer(program, by_times, options) == "ninja: no work to do.\nexit 0\n");
       }
-      // New content, old content again, or a lost output.
+      // Writes new or old content to a source, and sometimes removes an output.
       wait_for_next_step(theirs);
       const std::string source = fmt::format("src{}", random.below(Project::kSources));
       write(source, fmt::format("{}\n", random.below(4)));

@@ -1,8 +1,8 @@
-# LiteLLM's proxy and the model behind it that plays a script (litellm/README.md), for the tiers that ask models.
-# Sourced after project.sh and ports.sh; the output of both is in $PROJECT/*.log.
+# LiteLLM's proxy and the scripted model behind the proxy (litellm/README.md), for the tiers that ask models. Scripts
+# source this file after project.sh and ports.sh. The output of both servers is in $PROJECT/*.log.
 # shellcheck shell=bash
 
-# choose_llm_ports: sets PROXY and UPSTREAM, addresses that stay the same when their servers stop and start again.
+# choose_llm_ports: sets PROXY and UPSTREAM, addresses that stay the same when the servers stop and start again.
 choose_llm_ports() {
   local proxy upstream
   read -r proxy upstream <<<"$(free_ports 2)"
@@ -10,7 +10,7 @@ choose_llm_ports() {
   export UPSTREAM=http://127.0.0.1:$upstream/v1
 }
 
-# start_llm: starts both; returns when the proxy is ready for requests with the key LITELLM_MASTER_KEY.
+# start_llm: starts both servers. Returns when the proxy is ready for requests with the key LITELLM_MASTER_KEY.
 start_llm() {
   local port=${UPSTREAM##*:}
   "$ROOT/.venv/bin/python" "$ROOT/tests/servers/litellm/upstream.py" --port "${port%/v1}" \

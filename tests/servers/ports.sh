@@ -1,8 +1,9 @@
-# Ports for servers that tests stop and start again; sourced.
+# Ports for servers that tests stop and start again. Scripts source this file.
 # shellcheck shell=bash
 
-# free_ports COUNT: prints ports that nobody listens on. They are below those that the kernel gives to the near end of a
-# connection. Otherwise a connection could take such a port while its server is down, and even connect to itself.
+# free_ports COUNT: prints ports that nobody listens on. They are below the range from which the kernel takes ports for
+# outgoing connections. Otherwise a connection could take such a port while its server is down, and even connect to
+# itself.
 free_ports() {
   python3 -c '
 import random, socket, sys

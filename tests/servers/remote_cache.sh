@@ -1,6 +1,6 @@
 # Real servers of a remote cache, for the script tiers: nginx with WebDAV's PUT below a folder, as its manual shows it,
-# bazel-remote, and a bucket. Sourced after project.sh. They set REMOTE (the server's address) and SERVER (its process),
-# and keep what is stored in $PROJECT/store. One server runs at a time.
+# bazel-remote, and a bucket. Scripts source this file after project.sh. The functions set REMOTE (the server's address)
+# and SERVER (its process), and keep the stored files in $PROJECT/store. One server runs at a time.
 # shellcheck shell=bash
 source "$ROOT/tests/servers/store.sh"
 
@@ -31,15 +31,16 @@ END
   start nginx -p "$PROJECT/nginx" -c "$PROJECT/nginx/nginx.conf"
 }
 
-# serve_bazel_remote [OPTION…]: unlike nginx, bazel-remote looks into the entries that it stores, and gives no entry
-# whose blobs it has lost.
+# serve_bazel_remote [OPTION…]: restarts bazel-remote. Unlike nginx, it reads the entries that it stores, and gives no
+# entry whose blobs are lost.
 serve_bazel_remote() {
   stop_serving
   start "$ROOT/build/servers/bazel-remote" --dir "$PROJECT/store" --max_size 1 --storage_mode uncompressed \
     --http_address "127.0.0.1:$(free_port)" --grpc_address none "$@"
 }
 
-# serve_bucket: a bucket has another protocol than a web server, and gives the size of each object with its content.
+# serve_bucket: restarts a bucket. Its protocol differs from that of a web server: it gives the size of each object with
+# its content.
 serve_bucket() {
   stop_serving
   start bucket_server "$PROJECT/store" "$(free_port)"
@@ -55,13 +56,13 @@ stop_serving() {
   SERVER=
 }
 
-# free_port: prints the one port that all servers of a test share.
+# free_port: prints the port that all servers of a test share.
 free_port() {
   [ -s "$PROJECT/port" ] || "$ROOT/.venv/bin/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])' >"$PROJECT/port"
   cat "$PROJECT/port"
 }
 
-# start COMMAND…: a server on that port; returns when it answers.
+# start COMMAND…: starts a server on this port. Returns when the server answers.
 start() {
   local port
   port=$(free_port)

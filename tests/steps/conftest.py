@@ -1,4 +1,4 @@
-"""The path of the steps, and fixtures that run steps as the engine does, in forks of a warm process."""
+"""The import path of the steps, and fixtures that run steps as the engine does, in forks of a warm process."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ sys.path.insert(0, str(RULES))
 
 SMALL = ROOT / "tests" / "data" / "small"
 
-# CI runs what takes long; the default run keeps one test of each thing.
+# Long tests, which run only in CI. The default run keeps one test of each subject.
 THOROUGH = pytest.mark.skipif("THOROUGH" not in os.environ, reason="THOROUGH=1, as in CI")
 # Tests that take too long for CI.
 IS_FULL = os.environ.get("THOROUGH") == "all"
 FULL = pytest.mark.skipif(not IS_FULL, reason="THOROUGH=all, as in .ci/full")
 
-# Tests that judge in forks of this process. They come first: once JAX has begun here, a fork may never end.
+# Tests that judge in forks of this process. They come first, because after JAX has begun here, a fork may never end.
 FORKS = pytest.mark.forks
 
 ENVIRONMENT = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
@@ -107,9 +107,9 @@ def _run_as(user: int, folder: Path, arguments: list[str]) -> subprocess.Complet
 
 @pytest.fixture
 def run_step(_runner: Any, tmp_path: Path) -> Run:
-    """Runs a step in the test's own folder, which holds a signature; as another user, if one is given.
+    """Runs a step in the test's own folder, which holds a signature. If a user is given, the step runs as this user.
 
-    A name without a dot is that of a module in rules/steps.
+    A name without a dot is the name of a module in rules/steps.
     """
     (tmp_path / "signature.json").write_text(json.dumps(SIGNATURE))
 

@@ -1,4 +1,4 @@
-"""Judges kernels the way a campaign does, case by case and step by step, and says what each must come to.
+"""The judge of the corpus: it judges kernels as a campaign does, and compares the verdicts with the expected ones.
 
 A kernel of the corpus is a file FOLDER/TASK/NAME.py, and its task is tests/steps/tasks/TASK. Its docstring ends with
 "Verdict: KIND" ("ok": it must pass). A cheat's docstring also has "Caught by: DEFENCE, …": the cheat passes when all of
@@ -40,7 +40,7 @@ from source import normalise
 from steps import check, expect
 
 LIMITS = Limits(cpu_seconds=60, wall_seconds=240, memory_bytes=6 * 2**30)
-# The limits of the step itself.
+# The limits that the step `values` has in a build.
 VALUES_LIMITS = Limits(cpu_seconds=120, wall_seconds=480, memory_bytes=12 * 2**30)
 SECRET = "not for candidates"
 SPEC_PROGRAM = Path(os.environ.get("EVOLVE_STEPS", ROOT / "build" / "release" / "steps")) / "spec"
@@ -82,7 +82,7 @@ class Case:
 
 
 def is_checked(case: Case) -> bool:
-    """Whether all of the case's outputs are compared."""
+    """Returns whether all of the case's outputs are compared."""
     return "check" in case.tags
 
 
@@ -107,7 +107,7 @@ class Task:
         self._expected: dict[tuple[Any, ...], comparison.Expected] = {}
 
     def expected(self, case: Case) -> comparison.Expected:
-        """Returns the reference's outputs; at places if a case is only timed. Other inputs are computed again."""
+        """Returns the reference's outputs, at places if a case is only timed. Computes them again for other inputs."""
         compute = expect.expected if is_checked(case) else expect.expected_at_places
         key = case.name, judge_inputs.SETS[1].is_secret, judge_inputs.TIMED
         if key not in self._expected:
@@ -121,7 +121,7 @@ class Task:
 
 
 class Judge:
-    """The verdicts on kernels. A step runs once for each input and each set of defences that are broken in it."""
+    """The verdicts on kernels. A step runs once for each input and each set of defences that are broken in the step."""
 
     def __init__(self) -> None:
         self._reports: dict[tuple[Any, ...], Any] = {}
@@ -167,7 +167,7 @@ def _contract(lowered: dict[str, lower.Lowered], case: Case, task: Task) -> verd
 
 
 def _held_against(case: Case, task: Task) -> tuple[Any, ...]:
-    """Returns what the steps check and interpret get of a case."""
+    """Returns the arguments that the steps check and interpret get for a case."""
     files, is_timed = case.files, "bench" in case.tags
     return task.expected(case), files["signature"], files["tolerance"], SECRET, LIMITS, is_timed
 
@@ -201,7 +201,7 @@ _STEPS: dict[str, Callable[..., Any]] = {
 }
 
 
-# Each of these functions breaks a defence: its check is not made.
+# Each of these functions breaks a defence, so that its check is not made.
 
 Break = Callable[[contextlib.ExitStack, Task], None]
 
@@ -227,7 +227,7 @@ def _break_one_jaxpr(stack: contextlib.ExitStack, _: Task) -> None:
         return json.dumps(header).encode() + b"\n" + device + judge + pack(closed)
 
     stack.enter_context(mock.patch.object(lower, "traced", traced))
-    # The answer of that process is passed on unchanged.
+    # The answer of the tracing process is passed on unchanged.
     opened = lower.open_answer
 
     def open_answer(ending: Any, limits: Limits) -> tuple[dict[str, Any], bytes]:
@@ -324,7 +324,7 @@ def _break_kinds(stack: contextlib.ExitStack, _: Task) -> None:
 
 
 def _break_imports(stack: contextlib.ExitStack, task: Task) -> None:
-    """Makes the spec let kernels import what they like."""
+    """Makes the spec allow kernels to import dangerous modules."""
 
     def freed(case: Case) -> Case:
         signature = {**case.files["signature"], "imports": ["builtins", "hashlib", "json", "numpy.random", "os", "sys"]}
@@ -341,7 +341,7 @@ def _break_sandbox(stack: contextlib.ExitStack, _: Task) -> None:
 
 
 def _break_read_back(stack: contextlib.ExitStack, _: Task) -> None:
-    """Reads what is written of a kernel as any JSON."""
+    """Reads the text of a kernel's configuration as any JSON."""
     stack.enter_context(mock.patch.object(kernel_config, "read", json.loads))
     stack.enter_context(mock.patch.object(kernel_config, "check_bodies"))
 
@@ -353,13 +353,13 @@ def _break_promises(stack: contextlib.ExitStack, _: Task) -> None:
 
 @dataclass(frozen=True)
 class Defence:
-    """The way to break a defence, and the steps in which that makes a difference."""
+    """The way to break a defence, and the steps in which the break makes a difference."""
 
     broken: Break
     steps: tuple[str, ...]
 
 
-# A defence that looks at outputs also looks at the interpreter's.
+# A defence that checks outputs also checks the outputs of the interpreter.
 _OUTPUTS = ("check", "interpret")
 
 DEFENCES: dict[str, Defence] = {

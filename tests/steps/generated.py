@@ -25,13 +25,13 @@ from jax.experimental.pallas import tpu as pltpu
 ROWS = 1 << 18  # rows of a float32 array of 128 columns: 128 MiB
 BLOCK = 8 * 128 * 4  # bytes of a block
 
-# By JAX operation: the instruction for it on one register.
+# JAX operations, and the instruction on one register for each operation.
 MARKERS = {"rsqrt": "vrsqrt.f32", "exp2": "vpow2.f32", "tanh": "vtanh.f32"}
 
 
 @dataclass
 class Expected:
-    """The effects of one run of a kernel: markers executed, by operation; bytes and transfers from and to HBM."""
+    """The effects of one run of a kernel: executed markers by operation, and bytes and transfers from and to HBM."""
 
     operands: dict[str, Any] = field(default_factory=dict)
     markers: dict[str, int] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Kernel:
 
 
 def changes(values: list[Any]) -> int:
-    """Returns how often a block is fetched, given its index in each step: once, and whenever the index changes."""
+    """Returns how often a block is fetched, given its index in each step: once, and at each change of the index."""
     return 1 + sum(a != b for a, b in pairwise(values))
 
 
@@ -115,7 +115,7 @@ def step(x: Any, o: Any) -> None:
 
 
 def grid_kernels() -> Iterator[Kernel]:
-    """Yields kernels with grids of one and more dimensions; a block that stays is moved once."""
+    """Yields kernels with grids of one and more dimensions. A block that stays for some steps is moved once."""
     for n in (1, 2, 7, 40):
         yield Kernel(
             f"grid_{n}",
@@ -146,7 +146,7 @@ def grid_kernels() -> Iterator[Kernel]:
 
 
 def conditional_kernels() -> Iterator[Kernel]:
-    """Yields kernels whose bodies run in some steps."""
+    """Yields kernels whose bodies run only in some steps."""
 
     def first_and_last(x: Any, o: Any) -> None:
         i = pl.program_id(0)
@@ -189,7 +189,7 @@ def conditional_kernels() -> Iterator[Kernel]:
 
 
 def loop_kernels() -> Iterator[Kernel]:
-    """Yields kernels with loops in a body: of known length, of a length that is an operand, and nested."""
+    """Yields kernels with loops: with a known length, with an operand as the length, and nested."""
 
     def loops(n: int, m: int) -> Any:
         def body(x: Any, o: Any) -> None:
@@ -320,7 +320,7 @@ def dynamic_kernels() -> Iterator[Kernel]:
 
 
 def copy_kernels() -> Iterator[Kernel]:
-    """Yields kernels with DMAs by hand: one after another, started together, strided, as many as an operand says."""
+    """Yields kernels with DMAs by hand: one after another, together, strided, or as many as an operand says."""
 
     def one_by_one(x: Any, o: Any, v: Any, sem: Any) -> None:
         def copy(i: Any, _: Any) -> None:
@@ -464,7 +464,7 @@ def compile_all(folder: str) -> None:
 
 
 def loop_of(schedule: str) -> tuple[int, int]:
-    """Counts the bundles outside of a schedule's only loop, and in a pass through it with those after the branch."""
+    """Counts the bundles outside of a schedule's only loop, and those of a pass with the bundles after the branch."""
     addresses = [
         int(line.split(":")[0].split()[0], 0) for line in schedule.splitlines() if re.match(r" *0.*:.*\{", line)
     ]

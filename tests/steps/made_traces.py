@@ -22,7 +22,7 @@ class Trace:
     planes: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     names: dict[str, int] = field(default_factory=dict)
     stats: dict[str, int] = field(default_factory=dict)
-    categories: dict[str, str] = field(default_factory=dict)  # by event name: said once, not per event
+    categories: dict[str, str] = field(default_factory=dict)  # by event name; each category is written once
 
     def add(self, line: str, name: str, start: float, duration: float, core: str = "TPU:0", **stats: Any) -> None:
         number = self.names.setdefault(name, len(self.names) + 1)
@@ -32,7 +32,7 @@ class Trace:
         events.append(f"events {{ metadata_id: {number} {times}{said} }}")
 
     def run(self, number: int | None, start: float, duration: float = 10, **given: Any) -> None:
-        """Adds an execution of jit_f with three ops: one lies inside another, and one follows a gap."""
+        """Adds an execution of jit_f with three ops: the second is inside the first, and the third follows a gap."""
         name, program, core = given.get("name", "jit_f"), given.get("program", 77), given.get("core", "TPU:0")
         ids = {key: value for key, value in (("program_id", program), ("run_id", number)) if value is not None}
         self.add("XLA Modules", f"{name}({program or 99})", start, duration, core, **ids)

@@ -1,7 +1,7 @@
 """JAX's own Pallas kernels for TPUs, compiled by libtpu for tpu7x with their dumps, and their operands.
 
-Run as a program with a folder as its argument, it writes there, for each kernel, its dumps into the folder NAME and its
-operands into NAME.json.
+Run as a program with a folder as its argument, it writes into this folder. For each kernel, it writes the dumps into
+the folder NAME and the operands into NAME.json.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def with_blocks(source: str, m: int, n: int, k: int) -> str:
 
 
 def wholly_in_block(source: str) -> str:
-    """Returns the source with all but its imports in the EVOLVE block."""
+    """Returns the source with all lines but its imports in the EVOLVE block."""
     if "# EVOLVE-BLOCK-START" in source:
         return source
     lines = source.split("\n")

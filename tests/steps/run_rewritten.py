@@ -1,7 +1,8 @@
 """A runner of kernels in Pallas' interpreter on the CPU. It prints each kernel's error, as a line PATH ERROR.
 
-Takes folders of sources, each of which defines `matmul(x, y)`. In each folder `shapes.txt` has one MxNxK per line. An
-error is the distance from the reference as a share of the outputs' root mean square; "inf": outputs of another shape.
+It takes folders of sources, each of which defines `matmul(x, y)`. In each folder `shapes.txt` has one MxNxK per line.
+An error is the distance from the reference as a share of the outputs' root mean square. It is "inf" if the shape of the
+outputs is wrong.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def main(folders: list[str]) -> None:
         exec(compile(path.read_text(), str(path), "exec"), module)
         shapes = (path.parent / "shapes.txt").read_text().split()
         errors = [_error(module["matmul"], *map(int, shape.split("x"))) for shape in shapes]
-        print(path, np.max(errors))  # not a number, if any error is
+        print(path, np.max(errors))  # not a number, if any error is not a number
 
 
 def _interpreted(call, *arguments, **keywords):  # type: ignore[no-untyped-def]

@@ -1,4 +1,4 @@
-"""Tests of the audit: it refuses a task that something trivial would pass, and no task that is meant to be one."""
+"""Tests of the audit: it refuses every task that a trivial kernel would pass, and no other task."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def task_of(own: Callable[..., Any], oracle: Callable[..., Any], **tolerance: fl
     def work() -> bytes:
         return expect.pack(expect.expected(expect.Functions(own, oracle, oracle), SIGNATURE, SECRET))
 
-    # In a child, because a process that has used a backend cannot fork any more.
+    # The work is done in a child, because a process that has used a backend cannot fork any more.
     expected = comparison.read_expected(run_in_child(work, LIMITS).answer)
     return audit.Task(expected, SIGNATURE, {**TOLERANCE, **tolerance}, SECRET)
 
@@ -85,6 +85,6 @@ def test_of_the_corpus_those_are_tasks_that_are_meant_to_be(folder: Path) -> Non
         if "check" in case.tags:
             files = case.files
             judged = audit.Task(task.expected(case), files["signature"], files["tolerance"], SECRET)
-            # In two tasks, on purpose, only the contract sees what is missing.
+            # Two tasks are made so that only the contract finds a kernel that leaves work out.
             assert bool(judged.findings()) == (folder.name in ("flat", "matmul_f32"))
             assert not judged.rough()

@@ -44,7 +44,7 @@ def run(x):
 
 
 def _as_made(*changes: tuple[str, str]) -> str:
-    """Returns what a campaign makes of the seed."""
+    """Returns the canonical seed with these changes, as a campaign makes it."""
     text = canonical(SEED, "")
     for old, new in changes:
         assert old in text

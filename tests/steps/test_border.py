@@ -1,4 +1,4 @@
-"""Tests of what C++ and Python both know: the two sides agree."""
+"""Tests of facts that C++ and Python both state: the two sides agree."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _text(path: str) -> str:
 
 
 def _said(path: str, pattern: str) -> str:
-    """Returns what the one match of a pattern in a file has in its group."""
+    """Returns the group of the only match of a pattern in a file."""
     found = re.findall(pattern, _text(path), re.DOTALL)
     assert len(found) == 1, f"{path}: {pattern}: {len(found)} matches"
     return str(found[0])

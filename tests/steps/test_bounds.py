@@ -1,4 +1,4 @@
-"""Tests of accesses beyond the end of memory: the report says whose memory it is, where, and in which grid step."""
+"""Tests of accesses beyond the end of memory: the report names the memory, the place and the grid step."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BLOCK = pl.BlockSpec((8, 256), lambda i, *_: (i, 0))
 
 
 def _called(body: Callable[..., None], scratch: Any = (), **specs: Any) -> Callable[..., Any]:
-    """Returns a function of x, in another shape, and of ids, which are prefetched."""
+    """Returns a function of x, which gets another shape, and of ids, which are prefetched."""
     spec = pltpu.PrefetchScalarGridSpec(
         num_scalar_prefetch=1,
         grid=specs.get("grid", (2,)),

@@ -1,4 +1,4 @@
-"""Tests that no variant stops a round: a candidate's file that a C++ step cannot deal with is a verdict."""
+"""Tests that no variant stops a round: a candidate's file that a C++ step cannot read leads to a verdict."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from conftest import ROOT
 
 STEPS = Path(os.environ.get("EVOLVE", str(ROOT / "build" / "release" / "evolve"))).parent / "steps"
 
-# Files that a candidate's program shapes: no JSON, endless nesting or numbers, or other types.
+# Files whose content depends on a candidate's program: no JSON, endless nesting or numbers, or wrong types.
 ODD = {
     "half a character": '{"kernels": {"a": "\\ud800"}}',
     "no JSON": "{",
@@ -47,7 +47,7 @@ def compiled(tmp_path: Path) -> Path:
 
 
 def _modelled(folder: Path) -> list[dict[str, Any]]:
-    """Returns what analyze and trace say of the folder's program."""
+    """Returns the reports of analyze and trace on the folder's program."""
     files = {"compile": "compile.json", "dumps": "dumps.tar.gz", "operands": "operands.json", "target": "tpu7x"}
     _run(folder, "analyze", **files, cost="cost.json", out="facts.json")
     _run(folder, "trace", **files, out="timeline.json")
@@ -64,7 +64,7 @@ def test_odd_operands_are_not_modelled(compiled: Path, name: str) -> None:
 
 
 def test_odd_dumps_are_not_modelled(compiled: Path) -> None:
-    """The dumps have half of a schedule, and lists within lists where a report has a table."""
+    """Uses dumps with half of a schedule, and with nested lists in the place of a report's table."""
     odd = {
         "jit_f.1/packed-bundles-post-ra.txt": b"0x0 \xff : { %s1",
         "jit_f/vmem.html": b"const DATA = {" + b"[" * 100_000 + b"};",
@@ -88,7 +88,7 @@ def test_a_modelled_time_that_is_none_is_suspicious(tmp_path: Path) -> None:
 
 
 def test_a_program_that_cannot_be_read_is_its_variants_verdict(tmp_path: Path) -> None:
-    """The variants with a forged program are rejected, and the others go on."""
+    """Checks that the variants with a forged program are rejected, and that the others go on."""
     good = '{"vars": [], "jaxprs": [{"eqns": []}], "consts": []}'
     forged = {"v0001": ODD["half a character"], "v0002": ODD["nested"], "v0003": good, "v0000": good}
     for name, text in forged.items():
@@ -107,4 +107,4 @@ def test_a_program_that_cannot_be_read_is_its_variants_verdict(tmp_path: Path) -
     for name in ("v0001", "v0002"):
         assert (said[name]["verdict"], said[name]["kind"]) == ("rejected", "contract")
         assert "the traced program 'timed' cannot be read" in said[name]["reason"]
-    assert said["v0003"]["kind"] == "near-duplicate"  # of the seed: only the digest differs
+    assert said["v0003"]["kind"] == "near-duplicate"  # a duplicate of the seed: only the digest differs

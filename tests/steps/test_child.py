@@ -1,4 +1,4 @@
-"""Tests of how a child ended, from what the kernel says of it."""
+"""Tests of children: how a child ended, from the kernel's report of its end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LIMITS = Limits(cpu_seconds=10, wall_seconds=40, memory_bytes=2**30)
     [
         (False, signal.SIGKILL, 11.0, Ending("timeout")),
         (False, signal.SIGXCPU, 10.0, Ending("timeout")),
-        # The kernel's ticks said 11 s on a busy machine.
+        # On a busy machine, the kernel's ticks were 11 s.
         (False, signal.SIGKILL, 9.2, Ending("timeout")),
         (True, signal.SIGKILL, 0.1, Ending("timeout", is_late=True)),
         (False, signal.SIGSEGV, 9.95, Ending("died", code=signal.SIGSEGV)),
@@ -57,7 +57,7 @@ def _raise(error: Exception) -> bytes:
 def test_whose_doing_it_is() -> None:
     limits = Limits(cpu_seconds=10, wall_seconds=40, memory_bytes=2**40, answer_bytes=2**20)
     assert run_in_child(lambda: b"done", limits) == Ending("answered", b"done")
-    # Before the limits are in place, and in trusted code, an error is this machine's fault.
+    # An error is this machine's fault before the limits are in place, and in trusted code.
     with pytest.raises(ChildFault, match="OSError: no sandbox"):
         run_in_child(lambda: b"", limits, lambda _: _raise(OSError("no sandbox")), is_trusted=False)
     with pytest.raises(ChildFault, match="KeyError: 'x'"):

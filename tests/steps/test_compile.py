@@ -1,4 +1,4 @@
-"""Tests of compile: the same bytes every time, whatever was compiled before, and whose fault a death is."""
+"""Tests of compile: the same bytes every time, whatever was compiled before, and who is at fault if a process dies."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ acc_ref[...] = nest(30, acc_ref[...])
 """
 LONG = "acc_ref[...] = jax.lax.fori_loop(0, 3000, lambda i, v: jnp.sin(v) + i, acc_ref[...], unroll=3000)"
 
-# Kernels that end the compiler's process, for lack of stack or of time, and one that the compiler rejects.
+# Kernels that end the compiler's process, because stack or time runs out, and a kernel that the compiler rejects.
 NASTY = {
     "needs too much memory": (
         re.sub(r"vmem_limit_bytes=.*", "vmem_limit_bytes=2**15,", SEED),

@@ -1,4 +1,4 @@
-"""Tests that nothing from the wire is believed that can be computed, and that nothing unknown is let in."""
+"""Tests of programs from the wire: values that can be computed are not trusted, and unknown values are refused."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _program(table: jax.Array, x: jax.Array) -> jax.Array:
 
 @pytest.fixture
 def document() -> Any:
-    """Returns the program as it is sent; a test may change it."""
+    """Returns the program as it is sent. A test may change the document."""
     return json.loads(wire.pack(jax.make_jaxpr(_program)(TABLE, ARRAY)))
 
 
@@ -65,7 +65,7 @@ def _parts(value: Any) -> Iterator[Any]:
 
 
 def _field(document: Any, record: str, name: str) -> list[Any]:
-    """Returns the first [name, value] of a record of that class."""
+    """Returns the field `name` of the first record of the class `record`, as [name, value]."""
     records = (one for one in _parts(document) if isinstance(one, list) and one[:2] == ["record", record])
     found: list[Any] = next(field for one in records for field in one[2] if field[0] == name)
     return found
@@ -120,7 +120,7 @@ def _rename(document: Any) -> None:
 
 
 def _inside_out(document: Any) -> None:
-    """Puts an operation of kernels outside of them."""
+    """Puts an operation of kernels outside of all kernels."""
     add = document["jaxprs"][-1]["eqns"][-1]
     add["primitive"], add["params"], add["invars"] = "multiple_of", {"values": ["tuple", 8]}, add["invars"][:1]
 

@@ -13,7 +13,7 @@ from corpus import DEFENCES, HERE, Entry, Judge, Task, entries
 pytestmark = FORKS
 
 HONEST = entries(HERE / "honest")
-# Kernels as engineers write them today, JAX's own among them.
+# Kernels as engineers write them today; some are JAX's own.
 STYLES = entries(HERE / "styles")
 CHEATS = entries(HERE / "cheats")
 QUICK = {"honest/matmul/plain"}
@@ -68,7 +68,7 @@ def _with_marks() -> list[Any]:
 
 
 def _held_by_defences() -> list[Entry]:
-    """Returns the cheats that pass without their defences: in .ci/full all, in CI a third of the first for each."""
+    """Returns cheats that pass without their defences: in .ci/full all, in CI a third of the first for each defence."""
     held = [entry for entry in CHEATS if entry.caught_by and entry.verdict != "ok"]
     return held if IS_FULL else _first_of_each(held)[::3]
 
@@ -82,7 +82,7 @@ def test_every_kernel_comes_to_its_verdict(entry: Entry) -> None:
 
 @THOROUGH
 def test_one_core_judges_as_many_do() -> None:
-    """With a thread for each core, XLA would wait for itself there, in one of an interpreter's callbacks."""
+    """Judges on one core. With a thread for each core, XLA would wait for itself in a callback of the interpreter."""
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(cores)})
     try:
@@ -111,7 +111,7 @@ def test_a_forged_program_is_not_the_one_that_is_judged() -> None:
     assert honest != forged
     right = judge(honest, task, ("imports",))["programs"]
     assert judge(forged, task, ("imports",))["programs"] == right
-    # The forgery shows only in what a TPU would run: the contract finds that it does nothing.
+    # The forgery shows only in the program for a TPU. The contract finds that this program does nothing.
     assert judge(forged, task, ("imports", "one_jaxpr", "surroundings"))["kind"] == "contract"
     report = judge(forged, task, ("imports", "one_jaxpr", "surroundings", "inside"))
     assert report["verdict"] == "ok"

@@ -1,4 +1,4 @@
-"""Tests of delivered: a file that is given out is checked against what was recorded of it."""
+"""Tests of delivered: a file that is given out is checked against the file's records."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BY_DOCSTRING = SEED + "\nBLOCK_M = BLOCK_M if 'x [M, K]' not in str(matmul.__doc
 
 
 def _judged(source: str, work: Path) -> Path:
-    """Writes a variant's file into a campaign's folder, as a round leaves it; only one lowering has judged the file."""
+    """Writes a variant's file into a campaign's folder, as a round does. Only one lowering has judged the file."""
     folder = work / "round-1" / "v0001"
     (folder / "square").mkdir(parents=True)
     (work / "cases" / "square").mkdir(parents=True)
@@ -71,7 +71,7 @@ def test_what_hangs_on_its_own_docstring_is_found(tmp_path: Path, capsys: pytest
 
 
 def _checked(work: Path) -> None:
-    """Leaves the case as the steps expect and check do."""
+    """Writes the case's files as the steps expect and check do."""
     case = work / "cases" / "square"
     tolerance = {"rtol": 1e-2, "atol": 1e-2, "max_error_ratio": 1.5}
     (case / "tolerance.json").write_text(json.dumps(tolerance))

@@ -1,4 +1,4 @@
-"""Tests of surroundings: what a kernel may ask for, and what becomes of a kernel that is another one elsewhere."""
+"""Tests of surroundings: what a kernel may depend on, and the verdict on a kernel that changes in another place."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _KERNEL = (
     "out_shape=jax.ShapeDtypeStruct((8, 128), jnp.float32))(jnp.zeros((8, 128)))"
 )
 
-# Code that depends on where it is: the words of the reason, lines at the top of the source, and a test.
+# Code that depends on its surroundings: the words of the reason, lines at the top of the source, and a condition.
 TELLING = {
     "docstrings": ("its docstrings", "", "matmul.__doc__ is None"),
     "lines": ("its docstrings", "", f"matmul.__code__.co_firstlineno < {len(SEED.splitlines())}"),
@@ -255,7 +255,7 @@ def test_sources_are_utf_8(lower: Lower, what: str) -> None:
     assert report["reason"].startswith(reason)
 
 
-# Sources that Python parses but cannot write, or does not even parse, with an error that is no SyntaxError.
+# Sources that Python parses but cannot write, and sources for which the parser raises an error other than SyntaxError.
 DEEP = {
     "a sum of many terms": (f"Y = 1\nX = {'+'.join(600 * 'Y')}", "the source has no canonical form: it is nested too"),
     "an integer of many digits": (f"X = 0x{5000 * 'f'}", "the source has no canonical form: Exceeds the limit"),

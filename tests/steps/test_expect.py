@@ -1,4 +1,4 @@
-"""Tests of expect: the oracle is at float64, whatever the reference's text says."""
+"""Tests of expect: the oracle computes with float64, whatever the reference's text is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from steps import expect
 
 pytestmark = FORKS
 
-# The ways to write a dtype: an import, and the least and greatest distance of the reference from the oracle.
+# Ways to write a dtype: for each, an import, and the least and greatest distance of the reference from the oracle.
 _DTYPES = {
     "jnp.float32": ("import jax.numpy as jnp", 1e-9, 1e-6),
     "float32": ("from jax.numpy import float32", 1e-9, 1e-6),

@@ -36,7 +36,7 @@ def of_grid(grid: tuple[int, ...], index: Index, semantics: tuple[str, ...] | No
 
 
 def check(function: Callable[[Any], Any], shape: tuple[int, ...] = SHAPE) -> None:
-    """Checks the order of the function's kernels, and raises what it finds."""
+    """Checks the order of the function's kernels. Raises an error for a finding."""
     check_order(jax.make_jaxpr(function)(jax.ShapeDtypeStruct(shape, jnp.float32)).jaxpr)
 
 
@@ -45,7 +45,7 @@ def check(function: Callable[[Any], Any], shape: tuple[int, ...] = SHAPE) -> Non
     [
         ((8, 2), lambda i, j: (i, j), ("parallel", "parallel")),
         ((8, 2, 4), lambda i, j, k: (i, j), ("parallel", "parallel", "arbitrary")),
-        # The grid goes there and back again; the block at the turn stays.
+        # The second index goes forward and back again, and stays at each turn.
         ((8, 2), lambda i, j: (i, jnp.where(i % 2 == 0, j, 1 - j)), None),
         ((), lambda: (0, 0), None),
     ],
@@ -78,7 +78,7 @@ def test_what_vmap_adds_is_before_what_was_said(semantics: tuple[str, ...], is_w
         check(mapped, (3, *SHAPE))
 
 
-# A grid of more points than could be visited, but few along the axes that each number of a map depends on.
+# A grid with too many points to visit all, but with few points along the axes that each index of a map depends on.
 LONG = (64, 512, 512)
 
 
@@ -103,7 +103,7 @@ def test_which_blocks_are_touched_is_seen_of_long_grids() -> None:
     assert shares(LONG, lambda h, i, j: (j, h)) == [1]
     assert shares(LONG, lambda h, i, j: (jnp.minimum(i, j), h // 4)) == [1 / 4]
     assert shares(LONG, lambda h, i, j: (jnp.minimum(j, 255), h)) == [1 / 2]
-    # The halves of one array, and a part that both have.
+    # One input reads half of an array, and another reads a different quarter. Both get the share of both parts.
     halves = (lambda h, i, j: (j // 2, h)), (lambda h, i, j: (256 + j // 2, h // 2))
     assert shares(LONG, *halves) == [3 / 4, 3 / 4]
 
@@ -197,7 +197,7 @@ ELEMENTS = (pl.Element(16), pl.Element(128))
     ("grid", "read", "written", "more"),
     [
         ((8,), _rows(lambda i: (i, 0)), _rows(lambda i: (i, 0)), {}),
-        # In place, also if a block stays for some steps, or is read before it is written.
+        # In place, even if a block stays for some steps, or is read before it is written.
         ((8, 2), _rows(lambda i, k: (i, 0)), _rows(lambda i, k: (i, 0)), ALIASED),
         ((7,), _rows(lambda i: (i + 1, 0)), _rows(lambda i: (i, 0)), ALIASED),
         ((8, 2), _rows(lambda i, k: (i, 0)), _rows(lambda i, k: (i, 0)), PARALLEL),
@@ -232,7 +232,7 @@ def test_what_a_step_reads_or_writes_out_of_order_is_told(
     with pytest.raises(Overlap, match=said):
         blocks.check_order([True])
     if not more:
-        # An output that nobody reads is memory to work in.
+        # An output that nobody reads is working memory.
         blocks.check_order([False])
 
 
@@ -253,7 +253,7 @@ SINGLE = pl.Buffered(1)
     ],
 )
 def test_what_was_written_long_before_may_be_read(distance: int, more: dict[str, Any], said: str) -> None:
-    """A step reads the block that the step `distance` before it wrote; two buffers are free a step later than one."""
+    """Lets a step read the block written `distance` steps before. Two buffers are free a step later than one."""
     count = 16
     spec = {
         name: pl.BlockSpec((8, 128), index, pipeline_mode=more.get(name))

@@ -1,4 +1,4 @@
-"""Tests of gradients at some places: they are those of the whole function, in however many pieces."""
+"""Tests of gradients at some places: they equal those of the whole function, whatever the number of pieces."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _attention(q: Any, k: Any, v: Any, ids: Any) -> Any:
 
 
 def _scan(q: Any, k: Any, v: Any, ids: Any) -> Any:
-    """Computes a recurrence over its rows, no piece of which is smaller than the whole."""
+    """Computes a recurrence over its rows. No piece of the recurrence needs less than the whole."""
     _, out = jax.lax.scan(lambda h, each: (0.5 * h + each[0] * each[1], h), v[0], (q, k))
     return out + v, q[:, 0] * ids
 
@@ -62,10 +62,10 @@ def test_gradients_in_pieces_are_those_of_the_whole(
 
 def test_pieces_are_small_where_that_saves_memory_and_repeats_little() -> None:
     large, gib = gradients._LARGEST, 2**30
-    # Each piece has its share of the largest value, and of the other values.
+    # Each piece needs its share of the largest value, and of the other values.
     assert gradients.count_of_pieces(lambda count: (8 * large // count, 40 * gib // count)) == 8
     assert gradients.count_of_pieces(lambda _: (large, 40 * gib)) == 1
-    # In a recurrence every piece needs all of it.
+    # Every piece of a recurrence needs all of the largest value.
     assert gradients.count_of_pieces(lambda _: (8 * large, 40 * gib)) == 1
     # The part that all pieces share is small.
     assert gradients.count_of_pieces(lambda count: (8 * large // count, 40 * gib // count + gib)) == 8

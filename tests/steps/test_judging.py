@@ -95,7 +95,7 @@ def test_a_wrong_kernel_is_rejected(
 
 
 def _oracle() -> tuple[dict[str, Any], comparison.Expected]:
-    """Returns a signature of one float32 output, and what is expected of the output."""
+    """Returns a signature of one float32 output, and the values that are expected of the output."""
     signature: dict[str, Any] = {"inputs": [], "outputs": [{**SIGNATURE["outputs"][0], "dtype": "float32"}]}
     oracle = np.random.default_rng(1).standard_normal((200, 136)).astype(np.float32)
     name = f"{judge_inputs.PUBLIC.name}.0"
@@ -132,7 +132,7 @@ def test_outputs_are_compared_element_by_element() -> None:
         ("float32", 1e12, 1, 1e12),
         ("float32", 1.0, 1, 1.0),
         ("float32", 1e-3, 1, 1e-3),
-        # A few elements are large: the unit of the others does not grow with them.
+        # A few elements are large, but the unit of the other elements does not grow with them.
         ("float32", 1.0, 1e6, 4 * 0.6745),
         ("float32", 1e-3, 1e6, 1.0),
         ("int32", 1000.0, 1, 1.0),
@@ -186,11 +186,11 @@ def test_what_is_left_of_large_terms_is_granted_what_they_err_by() -> None:
     ("count", "off", "passes"),
     [
         (1, 0.24, True),
-        (1, 0.26, False),  # off: a share of the root mean square
+        (1, 0.26, False),  # `off` is a share of the root mean square
         (1, np.nan, False),
         (50, 0.04, True),
-        (51, 0.04, False),  # count: out of 25,000 elements
-        (50, 0.06, False),  # too much in all
+        (51, 0.04, False),  # `count` is out of 25,000 elements
+        (50, 0.06, False),  # the sum is too large
     ],
 )
 def test_a_few_elements_may_be_off_by_more(count: int, off: float, passes: bool) -> None:
@@ -325,8 +325,7 @@ def test_what_a_compiler_asks_of_its_authors_users_is_left_out(text: str, line: 
 
 
 def test_reasons_hold_no_orders_to_a_terminal() -> None:
-    # The characters that engine/core/text/plain_text.cc removes: C0, DEL, C1, direction marks, and halves of
-    # characters.
+    # The characters that engine/core/text/plain_text.cc removes: C0, DEL, C1, direction marks, and lone surrogates.
     codes = [*range(0x20), *range(0x7F, 0xA0), 0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
     for code in [*codes, 0xFEFF, 0xD800, 0xDFFF]:
         line = verdict.one_line(f"before{chr(code)}after")

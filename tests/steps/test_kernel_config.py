@@ -1,4 +1,4 @@
-"""Tests that what a program tells the compiler about its kernels is read back strictly."""
+"""Tests of a kernel's configuration, which a program gives to the compiler: it is read back strictly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of running some steps of a kernel: no more than the wanted steps need, and none waits for ever."""
+"""Tests of running some steps of a kernel: only steps that the wanted steps need run, and no step waits forever."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _fetched(x: Any, buffer: Any, semaphores: Any, step: Any) -> Any:
 
 
 def _prefetching(x: Any, out: Any, buffer: Any, semaphores: Any) -> None:
-    """Each step starts the copy that the next step waits for."""
+    """Starts, in each step, the copy that the next step waits for."""
     i = pl.program_id(0)
 
     @pl.when(i == 0)
@@ -41,7 +41,7 @@ def _prefetching(x: Any, out: Any, buffer: Any, semaphores: Any) -> None:
 
 
 def _prefetching_too_much(x: Any, out: Any, buffer: Any, semaphores: Any) -> None:
-    """The last step starts a copy, too, which no step waits for."""
+    """Starts a copy in the last step, too. No step waits for this copy."""
     i = pl.program_id(0)
     pl.when(i == 0)(lambda: _fetched(x, buffer, semaphores, i).start())
     _fetched(x, buffer, semaphores, jax.lax.rem(i + 1, STEPS)).start()
@@ -50,7 +50,7 @@ def _prefetching_too_much(x: Any, out: Any, buffer: Any, semaphores: Any) -> Non
 
 
 def _signalling(x: Any, out: Any, buffer: Any, semaphores: Any, more: Any) -> None:
-    """The last step sends a signal that no step waits for."""
+    """Sends, in the last step, a signal that no step waits for."""
     copy = _fetched(x, buffer, semaphores, pl.program_id(0))
     copy.start()
     copy.wait()
@@ -64,7 +64,7 @@ def _never_started(x: Any, out: Any, buffer: Any, semaphores: Any) -> None:
 
 
 def _without_a_grid(x: Any, out: Any, scratch: Any) -> None:
-    """Reads memory that nothing wrote, and does not use it."""
+    """Reads memory that nothing wrote, and does not use the value."""
     out[...] = jnp.where(x[...] > -jnp.inf, 2 * x[...], scratch[...])
 
 
@@ -192,7 +192,7 @@ def test_a_block_that_no_step_writes_is_not_what_the_one_before_it_is() -> None:
 
 
 def _told_to_stop(word: Any, x: Any, out: Any) -> None:
-    """The first step leaves a message for all other steps."""
+    """Leaves a message for all other steps in the first step."""
     out[...] = jnp.where(word[0] == 0, 2 * x[...], 0)
 
     @pl.when(pl.program_id(0) == 0)

@@ -1,4 +1,4 @@
-"""Tests of lower: which sources are one program, and what becomes of hostile candidates."""
+"""Tests of lower: which sources give the same program, and which verdicts hostile candidates get."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_gradient_through_a_cast_has_a_form_on_the_wire() -> None:
     assert (core.jaxpr_as_fun(wire.unpack(packed))(x)[0] == gradient(x)).all()
 
 
-# Modules that no kernel needs: a spec that allows them leaves a candidate to the sandbox.
+# Modules that no kernel needs. If a spec allows them, only the sandbox stops a candidate.
 ANY = ("builtins", "ctypes", "os", "resource", "signal", "socket", "sys", "threading")
 
 HOSTILE = {
@@ -197,7 +197,7 @@ def matmul(x, y):
 }
 
 
-# Without root, namespaces need a user namespace, and whoever stays outside of them is the same user.
+# Without root, namespaces need a user namespace, and processes outside of it run as the same user.
 USERS = [None, pytest.param(NOBODY, marks=pytest.mark.skipif(not IS_THOROUGH_ROOT, reason="THOROUGH=1, as root"))]
 
 
@@ -205,7 +205,7 @@ USERS = [None, pytest.param(NOBODY, marks=pytest.mark.skipif(not IS_THOROUGH_ROO
 @pytest.mark.parametrize("what", HOSTILE)
 def test_a_candidate_cannot_do_harm(lower: Lower, tmp_path: Path, what: str, user: int | None) -> None:
     source, kind, reason = HOSTILE[what]
-    # Touching the memory up to its limit takes a while on a slow machine.
+    # To touch the memory up to its limit takes a while on a slow machine.
     report = lower(source, imports=ANY, cpu_seconds=30 if what == "hoarding" else 3, memory_mib=2500, user=user)
     assert report["verdict"] == "rejected"
     assert report["kind"] == kind

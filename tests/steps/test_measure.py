@@ -1,4 +1,4 @@
-"""Tests of measure: samples of two programs side by side, and verdicts on what cannot be timed."""
+"""Tests of measure: samples of two programs side by side, and verdicts on programs that cannot be timed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the model against closed forms: what kernels execute and move, by the schedules that libtpu makes."""
+"""Tests of the model against closed forms: the work and the transfers of kernels, by libtpu's schedules."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _agrees(kernel: dict[str, Any], expected: Expected) -> None:
         assert wanted is None or dma[what] == wanted, what
         # Every transfer belongs to an operand of the kernel.
         assert sum(one[what] for one in kernel["traffic"]) == dma[what], what
-    # Waits for what moves within the chip have no operand.
+    # Waits for transfers within the chip have no operand.
     assert all(one["operand"] is not None or one["loads"] + one["stores"] == 0 for one in kernel["traffic"])
     for marker, times in expected.markers.items():
         executed = kernel["matmuls"] if marker == "matmul" else kernel["opcodes"].get(MARKERS[marker], 0)
@@ -121,7 +121,7 @@ def test_bundles_grow_by_whole_passes(name: str, analyze: Analyze) -> None:
 
 
 def test_a_longer_grid_is_more_of_the_same(analyze: Analyze) -> None:
-    # The text is the same except for the number of steps; two buffers take turns.
+    # The schedule's text is the same except for the number of steps. Two buffers take turns.
     seven, forty = (analyze(f"grid_{n}", {})["bundles"] for n in (7, 40))
     assert seven["static"] == forty["static"]
     assert (forty["executed"] - seven["executed"]) % (40 - 7) == 0
@@ -179,7 +179,7 @@ def matmul(x, y):
 
 
 def _facts(lower: Lower, run_step: Run, tmp_path: Path, source: str) -> list[dict[str, Any]]:
-    """Returns the model's facts on a candidate, with the operands that a round gives and without."""
+    """Returns the model's facts on a candidate, once with the operands that a round gives, and once without."""
     assert lower(source)["verdict"] == "ok"
     run_step("compile", program="k.device", dumps="k.dumps", topology="tpu7x:2x2x1", out="compile.json")
     (tmp_path / "cost.json").write_text('{"flops": 16320000, "bytes": 1}')
@@ -198,7 +198,7 @@ def test_a_round_gives_the_model_what_a_kernel_is_given(lower: Lower, run_step: 
     (run,) = json.loads((tmp_path / "k.operands").read_text())["kernels"][""]
     assert run == {"times": 1, "operands": {"0": list(range(24, -1, -1))}}
     assert facts["verdict"] == "ok"
-    # The 300 rows of weights have two tiles, the 136 columns one.
+    # The 300 rows of weights have two tiles, and the 136 columns have one tile.
     assert facts["matmuls"] == 2 * sum(1 + i % 2 for i in range(25))
     assert without["kind"] == "not_modelled"
 

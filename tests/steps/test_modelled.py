@@ -1,4 +1,4 @@
-"""Tests that every honest kernel has a modelled time, except three that say why they have none."""
+"""Tests that every honest kernel has a modelled time, except three kernels whose reports give a reason."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 from conftest import FULL, THOROUGH, Run
 from corpus import HERE, SPEC_PROGRAM, Entry, entries
 
-# Kernels with what no other kernel of the corpus has: a prefetched table, copies by hand, control flow on data.
+# Kernels with features that no other kernel has: a prefetched table, copies by hand, control flow on data.
 IN_CI = {"honest/attention/block_table", "styles/manual_matmul/kernel", "styles/paged_dma/kernel"}
-# Kernels that pass on the CPU but have no time for a TPU, and what is said of them.
+# Kernels that pass on the CPU but have no time for a TPU, and the reasons that are given.
 WITHOUT_TIME = {
     "honest/attention/loop": "Used 130.89M of 64.00M vmem",
     "honest/matmul/dynamic_grid": "it depends on operand 0 (s32[]), whose values are not known",

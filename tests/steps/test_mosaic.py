@@ -1,4 +1,4 @@
-"""Tests of counting a kernel's work where it depends on the grid's indices, with the core's own integers."""
+"""Tests of counting work that depends on a grid's indices, which are computed with the core's own integers."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def flops_of(guard: Callable[[Any], Any]) -> float:
         (lambda i: i < 3, 3),
         (lambda i: i % 3 == 0, 3),
         (lambda i: jnp.minimum(i, 5) > 2, 5),
-        # In 32 bits 2^32 is zero.
+        # With 32 bits, 2^32 is zero.
         (lambda i: (i + 1) * 65536 * 65536 != 0, 0),
         (lambda i: (i + 1) * 65536 * 16384 < 0, 4),
-        # Without a sign, a number below zero is above all others.
+        # Without a sign, a number below zero is larger than all others.
         (lambda i: (i - 4).astype(jnp.uint32) < 4, 4),
         (lambda i: jax.lax.shift_right_logical(i - 4, 31) == 1, 4),
         (lambda i: jax.lax.shift_right_arithmetic(i - 4, 31) == -1, 4),
@@ -97,7 +97,7 @@ def test_what_a_guard_is_made_of_is_read_once(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(mosaic, "_function_of", counted)
     assert flops_of(lambda i: (i * 3 + 1) % 4 == 2) == 2
-    # Not once for each step of the grid.
+    # The guard's operations are not read again for each step of the grid.
     assert 0 < read.count("muli") < STEPS
 
 

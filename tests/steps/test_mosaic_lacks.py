@@ -1,4 +1,4 @@
-"""Tests of what Mosaic lacks: it is rejected in the words of the index, and its stand-in compiles and is right."""
+"""Tests of forms that Mosaic lacks: the error has the words of the index, and the stand-in compiles and is right."""
 
 from __future__ import annotations
 
@@ -110,10 +110,10 @@ class Tried:
     inputs: tuple[jax.ShapeDtypeStruct, ...]
     instead: Callable[..., Any]
     is_body: bool = False
-    dtype: Any = None  # of the stand-in's inputs, if another
+    dtype: Any = None  # of the stand-in's inputs, if it differs
 
 
-# By words of `what` in mosaic_lacks.LACKS.
+# The keys are words of `what` in mosaic_lacks.LACKS.
 TRIED = {
     "bfloat16, float16 or int8 result": Tried(
         lambda x, w: x @ w,
@@ -212,7 +212,7 @@ def _kernel(tried: Tried, function: Callable[..., Any], is_body: bool, interpret
 
 @pytest.fixture
 def said_against(run_step: Run, tmp_path: Path) -> Callable[..., str]:
-    """Returns what a user would be told of a kernel; empty: a TPU v7x accepts it."""
+    """Returns the message that a user would get about a kernel; empty: a TPU v7x accepts the kernel."""
 
     def said(kernel: Callable[..., Any], inputs: tuple[jax.ShapeDtypeStruct, ...]) -> str:
         try:
@@ -228,7 +228,7 @@ def said_against(run_step: Run, tmp_path: Path) -> Callable[..., str]:
 
 
 def _row_of(name: str) -> mosaic_lacks.Lack:
-    """Returns the row of that name, or else the first row whose words contain it."""
+    """Returns the row with this name, or else the first row whose words contain the name."""
     plain = name.replace("`", "")
     rows = [one for one in mosaic_lacks.LACKS if plain in one.what.replace("`", "")]
     return next((one for one in rows if one.what.replace("`", "") == plain), rows[0])

@@ -1,4 +1,4 @@
-"""Tests of normalise: what changes the canonical source, and what does not."""
+"""Tests of normalise: which edits change the canonical source, and which do not."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _make(what: str, path: Path) -> None:
 
 
 def _normalise(*words: str) -> subprocess.CompletedProcess[str]:
-    """Runs the step as a program, which has to end and must not take all memory."""
+    """Runs the step as a program with a limit on its time and memory."""
     limits = ["prlimit", f"--as={2**30}", "timeout", "20"]
     step = [sys.executable, str(RULES / "source" / "normalise.py")]
     return subprocess.run([*limits, *step, *words], capture_output=True, text=True, check=False)

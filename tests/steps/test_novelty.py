@@ -1,4 +1,4 @@
-"""Tests of near-duplicates: how far apart the programs of real kernels are, by the step that rejects variants."""
+"""Tests of near-duplicates: the distances between real kernels' programs, by the step that rejects variants."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Judge = Callable[..., dict[str, dict[str, Any]]]
 
 
 def edited(*changes: tuple[str, str]) -> str:
-    """Returns the seed with these texts replaced, each of which it has once."""
+    """Returns the seed with these texts replaced. The seed must have each text once."""
     source = SEED
     for old, new in changes:
         assert source.count(old) == 1, old
@@ -30,7 +30,7 @@ def edited(*changes: tuple[str, str]) -> str:
 
 @pytest.fixture
 def judged(lower: Lower, tmp_path: Path) -> Judge:
-    """Returns what the step says of these sources, as the variants v0001, v0002, … of a first round."""
+    """Returns the step's reports on these sources, which are the variants v0001, v0002, … of a first round."""
 
     def run(*sources: str, least: float = 0.1, seed: str = SEED, points: Any = None) -> dict[str, dict[str, Any]]:
         ids = [f"v{number:04}" for number in range(len(sources) + 1)]
@@ -76,7 +76,7 @@ NEAR = {
     "one operation more": ("acc_ref[...].astype", "(acc_ref[...] * 2.0).astype"),
     "another bound": ("pl.num_programs(2) - 1", "pl.num_programs(2) - 2"),
 }
-# Changes of a kernel's sizes, blocks and buffers. The spec need not know any of them as a parameter.
+# Changes of a kernel's sizes, blocks and buffers. They need not be parameters in the spec.
 FAR = {
     "lower blocks": ("BLOCK_M = 512", "BLOCK_M = 128"),
     "narrower blocks": ("BLOCK_N = 512", "BLOCK_N = 128"),

@@ -1,4 +1,4 @@
-"""Tests of the operands that a kernel's control flow depends on: from programs on the wire, without running kernels."""
+"""Tests of the operands that a kernel's control flow depends on, found in programs without running their kernels."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_large_inputs_of_floats_cost_nothing() -> None:
     def program(table: Any, x: Any) -> Any:
         return _counted(table, x[:64, :128])
 
-    # The input has 16 TiB, which nobody could draw.
+    # The input has 16 TiB, so it cannot be drawn.
     huge = jax.ShapeDtypeStruct((1 << 20, 1 << 22), jnp.float32)
     given = _given(program, jax.ShapeDtypeStruct((1,), jnp.int32), huge)
     assert given == {"kernels": {"": [{"times": 1, "operands": {"0": [3]}}]}}

@@ -1,4 +1,4 @@
-"""Tests of programs that run operation by operation: they give what they give compiled, and hand over each kernel."""
+"""Tests of programs that run operation by operation: their results equal compiled ones, and kernels are handed over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests that operations outside of kernels are from a closed list, or that the spec has a word for them."""
+"""Tests that operations outside of kernels are from a closed list, or that the spec allows them by a word."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def survey(function: Callable[..., Any], *arguments: Any, narrowest: int = 0) ->
         lambda x: kernel(jnp.pad(jnp.concatenate([x, x]), 4)) - jnp.arange(24),
         lambda x: jnp.where(kernel(x) > x, jnp.exp(x), jnp.tanh(x)).astype(jnp.int32).argmax(axis=1),
         lambda x: jax.jit(kernel)(jax.lax.rev(x, (0,))),
-        # An access to a place that is known before the program runs is a slice.
+        # An access is a slice if its place is known before the program runs.
         lambda x: kernel(jax.lax.dynamic_slice(x, (2, 0), (4, 16))),
         lambda x: kernel(jax.lax.dynamic_update_slice(x, jnp.zeros((4, 16)), (jnp.int32(1) + 1, 0))),
     ],
@@ -137,7 +137,7 @@ def test_every_operation_that_a_candidate_may_use_is_listed() -> None:
     listed = outside._FREE | set(outside._WORD_OF)
     assert set(schema._TABLES[False]) <= listed
     assert not outside._FREE & set(outside._WORD_OF)
-    # The list holds nothing but existing operations, and calls.
+    # The list holds only existing operations, and calls.
     assert listed - set(schema._TABLES[False]) <= set(jaxprs.CALLS)
 
 

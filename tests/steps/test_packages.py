@@ -1,4 +1,4 @@
-"""Tests of the packages of rules/: the arrows between them, and that no imports go round in a circle."""
+"""Tests of the packages of rules/: the arrows between them, and that no imports form a circle."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from conftest import RULES
 
-# The packages that each package may import, besides itself: the table of rules/README.md.
+# The other packages that each package may import: the table of rules/README.md.
 ARROWS = {
     "source": set(),
     "process": set(),
@@ -26,12 +26,12 @@ ARROWS = {
 
 
 def _modules() -> dict[str, Path]:
-    """Returns the modules' files by their names, "judge.mosaic"."""
+    """Returns the modules' files by their names, for example "judge.mosaic"."""
     return {f"{path.parent.name}.{path.stem}": path for path in RULES.glob("*/*.py") if path.stem != "__init__"}
 
 
 def _names_in(path: Path) -> Iterator[str]:
-    """Returns what a file may import, wherever it does: of `from a import b`, both "a" and "a.b"."""
+    """Yields the names that a file may import, anywhere in the file: for `from a import b`, both "a" and "a.b"."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

@@ -1,4 +1,4 @@
-"""Tests of parts of a program's outputs: the same numbers as the whole program gives there, without the rest."""
+"""Tests of parts of a program's outputs: they equal those of the whole program, and the rest is not computed."""
 
 from __future__ import annotations
 

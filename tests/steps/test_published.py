@@ -42,12 +42,12 @@ def test_every_kernel_is_followed(name: str, facts: dict[str, Any]) -> None:
 
 
 def test_grouped_products_do_what_they_have_to(facts: dict[str, Any]) -> None:
-    # Groups end where tiles do, and tiles are as large as the matrix units.
+    # Groups end where tiles end, and tiles are as large as the matrix units.
     for name in ("grouped", "grouped_transposed", "grouped_weights"):
         assert facts[name]["flops"]["executed"] == 2 * 2048 * 512 * 512, name
 
 
 def test_masked_blocks_are_not_computed(facts: dict[str, Any]) -> None:
-    # Three of 2 x 2 blocks are not wholly masked, and 36 of 8 x 8.
+    # Three of 2 x 2 blocks, or 36 of 8 x 8 blocks, are not wholly masked.
     for name, share in (("splash", 3 / 4), ("flash", 36 / 64)):
         assert facts[f"{name}_causal"]["matmuls"] == share * facts[name]["matmuls"], name

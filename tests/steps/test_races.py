@@ -1,4 +1,4 @@
-"""Tests of races: the report says whose memory it is; outputs that nobody reads have no races."""
+"""Tests of races: the report names the memory, and outputs that nobody reads have no races."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_what_is_read_has_a_race_and_a_name() -> None:
 
 
 def _signalling(kind: str, given: int, taken: int, first: bool = False) -> Any:
-    """Returns a kernel that signals a semaphore and waits for it: in each step, or once in the first and the last."""
+    """Returns a kernel that signals a semaphore and waits for the signal: in each step, or in the first and last."""
 
     def body(x: Any, out: Any, free: Any) -> None:
         if first:

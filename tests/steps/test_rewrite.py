@@ -1,4 +1,4 @@
-"""Tests of rewrites: which are legal, which are not proposed, and what a round makes of them."""
+"""Tests of rewrites: which are legal, which are not proposed, and which variants a round makes of them."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ HONEST = sorted((ROOT / "tests" / "steps" / "honest").glob("*/*.py"))
 
 
 def found(text: str, kind: str) -> dict[str, str]:
-    """Returns the rewrites of a kind: description to text."""
+    """Returns the rewrites of a kind, as a dictionary from description to text."""
     return {one.description: one.text for one in rewrites(text).get(kind, [])}
 
 
 def changed(source: str, *changes: tuple[str, str]) -> str:
-    """Returns the source with each text replaced, which it must have."""
+    """Returns the source with each text replaced. The source must have each text."""
     for old, new in changes:
         assert old in source, old
         source = source.replace(old, new)
@@ -276,7 +276,7 @@ def test_only_ragged_blocks_are_masked() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        ("block_k=bk", "block_k=bm"),  # another size than the block's
+        ("block_k=bk", "block_k=bm"),  # a size other than the block's
         ("x.shape, 1) < left, x, 0)", "x.shape, 1) < left, x, 1)"),
         ("x.shape, 1) < left", "x.shape, 1) <= left"),
         ("x.shape, 1) < left", "x.shape, 0) < left"),
@@ -400,7 +400,7 @@ def test_block_sizes_that_callers_may_choose_are_their_defaults() -> None:
 
     chosen = changed(SEED, *WITH_BLOCK_SIZES)
     assert count(chosen) == count(SEED)
-    # Block sizes that are passed in, or have no defaults, are not known.
+    # Block sizes are unknown if they are passed in or have no defaults.
     for change in (("BlockSizes()", "BlockSizes(k=7)"), ("k: int = BLOCK_K", "k: int")):
         assert "ragged edge" not in count(changed(chosen, change))
 

@@ -21,7 +21,7 @@ def signature(m: int, n: int, k: int) -> dict[str, Any]:
 
 
 def permits(contracted: int, entry: str = "matmul") -> Permits:
-    """Returns what a small checked case, with so much of the contracted dimension, and a large timed case permit."""
+    """Returns the permissions of a small checked case with this contracted dimension, and of a large timed case."""
     cases = [
         Case("check", signature(256, 256, contracted), TERMS, True),
         Case("timed", signature(2048, 2048, 1024), TERMS, False),
@@ -30,7 +30,7 @@ def permits(contracted: int, entry: str = "matmul") -> Permits:
 
 
 def proposed(permitted: Permits) -> list[str]:
-    """Returns what nine places of a round are given."""
+    """Returns the notes of the rewrites that nine places of a round get."""
     parent = Parent("v0000", WHOLE_CONTRACTED)
     return [one.note for one in propose([parent] * 9, 1, range(9), 1, set(), permitted.permits)]
 

@@ -1,4 +1,4 @@
-"""Tests that every rewrite of some kernels gives what its original gives, in Pallas' interpreter on the CPU."""
+"""Tests that every rewrite of some kernels has its original's outputs, in Pallas' interpreter on the CPU."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rewritten import LOOP, NARROW_SCRATCH, SEED, SUM_IN_OUTPUT, SUM_IN_SCRATCH,
 
 from rewrites.rewrites import rewrites
 
-# bfloat16 keeps three digits of values of this size: an element is right to half a unit in the last place.
+# bfloat16 keeps three digits of values of this size, so an element is right to half a unit in the last place.
 _ROUNDING = 0.02
 
 SMALL_SEED = with_blocks(SEED, 256, 512, 512)
@@ -33,7 +33,7 @@ KERNELS = {
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
-    """Returns the errors of all kernels, their rewrites, and a wrong one, from one process that imports JAX."""
+    """Returns the errors of all kernels, their rewrites, and a wrong kernel, from one process that imports JAX."""
     root = tmp_path_factory.mktemp("rewritten")
     wrong = MASKS_ALONE.replace("block_product(True)", "block_product(False)")
     assert wrong != MASKS_ALONE
@@ -67,5 +67,5 @@ def test_every_rewrite_is_right(name: str, measured: dict[str, float]) -> None:
 
 
 def test_a_wrong_kernel_is_seen(measured: dict[str, float]) -> None:
-    # The wrong kernel treats ragged blocks as whole ones, and counts what lies beyond the edge.
+    # The wrong kernel treats ragged blocks as whole ones, so it adds values from beyond the edge.
     assert not measured["seed/wrong.py"] < _ROUNDING

@@ -1,4 +1,4 @@
-"""Tests that the code around kernels is the same on every device, and that promises are taken out of it."""
+"""Tests that the code around kernels is the same on every device, and that promises are removed from the code."""
 
 from __future__ import annotations
 

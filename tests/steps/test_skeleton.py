@@ -1,4 +1,4 @@
-"""Tests of skeletons: what of a kernel changes with its sizes, and what makes it another kernel."""
+"""Tests of skeletons: which parts of a kernel change with its sizes, and which changes make a different kernel."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def kernel_of(
 
 
 def unseen(checked: Function, timed: Function, sizes: Sizes = (1024, 2048), seen: tuple[Sizes, ...] = CHECKED) -> Any:
-    """Returns what of `timed` no check of `checked` has seen."""
+    """Returns the part of `timed` that no check of `checked` has covered."""
 
     def traced(function: Function, shape: Sizes) -> tuple[Skeleton, dict[str, Any]]:
         program.configure_jax()

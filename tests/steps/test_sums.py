@@ -1,4 +1,4 @@
-"""Tests of sums of sums: what is an accumulator, how wide it is, and what is no accumulator."""
+"""Tests of sums of sums: which values are accumulators, and how wide an accumulator is."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def traced(body: Body, scratch: str = "float32") -> Any:
 
 
 def found(body: Body, scratch: str = "float32") -> set[str]:
-    """Returns what is found in such a kernel."""
+    """Returns the findings in such a kernel."""
     return set(added_in(traced(body, scratch)))
 
 
@@ -216,7 +216,7 @@ GIVEN_BACK: dict[str, Callable[[Any], Any]] = {
 
 
 def of_pair(there_and_back: Callable[[Any], Any]) -> Body:
-    """Returns a kernel that rounds its accumulator in between, after two operations that give their operand back."""
+    """Returns a kernel that rounds its accumulator in each step, after two operations that undo each other."""
 
     def body(x: Any, y: Any, out: Any, kept: Any) -> None:
         part = there_and_back(dot(x[...], y[...]))
@@ -241,7 +241,7 @@ def test_a_kept_sum_comes_back_from_behind_operations() -> None:
 
 
 def gated(x: Any, y: Any, out: Any, kept: Any) -> None:
-    """A recurrence whose gates are made of sums, but are no sums."""
+    """Computes a recurrence whose gates are made of sums, but are not sums."""
     gate = jax.nn.sigmoid(dot(x[...], y[...])).astype(kept.dtype)
     kept[...] = kept[...] * gate + (1 - gate) * jnp.tanh(dot(y[...], x[...])).astype(kept.dtype)
     out[...] = kept[...].astype(out.dtype)
@@ -422,7 +422,7 @@ def counted(x: Any, y: Any, out: Any, kept: Any) -> None:
 
 
 def of_quantised(x: Any, y: Any, out: Any, kept: Any) -> None:
-    """Adds up values that are sums of whole numbers from the start."""
+    """Adds up products of whole numbers, whose sums are exact."""
     whole = [jnp.clip(jnp.round(z[...].astype(jnp.float32)), -127, 127).astype(jnp.int8) for z in (x, y)]
     kept[...] += jnp.dot(*whole, preferred_element_type=jnp.int32)
     out[...] = kept[...].astype(out.dtype)

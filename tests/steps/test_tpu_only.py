@@ -1,4 +1,4 @@
-"""Tests of operations that only TPUs have: the CPU copy and the interpreter run them, or say that neither can."""
+"""Tests of operations that only TPUs have: the CPU copy and the interpreter run them, or report that they cannot."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def packed_whole(x: Any, out: Any) -> None:
 
 
 def rounded(x: Any, out: Any) -> None:
-    # The same on all devices: half of the last place is added, and the rest is cut off.
+    # All devices do the same: they add half of the last place, and cut off the rest.
     bits = jnp.full(x.shape, 0x8000, jnp.uint32)
     out[...] = pltpu.stochastic_round(x[...], bits, target_dtype=jnp.bfloat16).astype(jnp.float32)
 

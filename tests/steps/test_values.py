@@ -1,4 +1,4 @@
-"""Tests of large timed cases: right kernels pass, and a kernel that leaves something out only there is found."""
+"""Tests of large timed cases: correct kernels pass, and kernels that leave work out only in these cases are found."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def judged(run_step: Run, tmp_path: Path) -> Any:
 def test_a_right_kernel_passes_by_a_few_of_its_steps(judged: Any) -> None:
     report = judged(PRODUCT_KERNEL.replace("FIRST", "").replace("KEPT", "128"), PRODUCT_REFERENCE, PRODUCT)
     assert report["verdict"] == "ok"
-    # Four blocks of each group are looked at, because they cost little.
+    # Four blocks of each group are compared, because they cost little.
     assert report["blocks"] == [4, 4]
     assert report["steps"] <= 4 * 16
     assert report["all_steps"] == 4 * len(judge_inputs.TIMED) * 8 * 4 * 4
@@ -167,7 +167,7 @@ def test_blocks_that_differ_are_asked_of_a_group() -> None:
 
 
 def test_no_more_blocks_are_looked_at_than_may_be_paid_for(judged: Any) -> None:
-    # Nobody knows beforehand how long such a loop takes.
+    # The time of such a loop is not known beforehand.
     loop = "c_ref[...] = jax.lax.while_loop(lambda c: c[0] < i, lambda c: (c[0] + 1, -(-c[1])), (0, sum_ref[...]))[1]"
     source = PRODUCT_KERNEL.replace("FIRST", "").replace("KEPT", "128")
     report = judged(source.replace("c_ref[...] = sum_ref[...]", loop), PRODUCT_REFERENCE, PRODUCT)
@@ -243,7 +243,7 @@ def test_what_needles_leave_of_a_block_is_small_beside_other_blocks(group: Any, 
 def test_needles_outweigh_the_rest_of_their_line() -> None:
     drawn = judge_inputs.draw(PRODUCT, judge_inputs.TIMED[1], "s")[0].astype(np.float32)
     assert 0.6 < np.mean(np.abs(drawn).max(axis=1) > 40) < 0.95
-    # Kernels that leave something out do so most often at an end.
+    # Kernels that leave work out do so most often at an end of a dimension.
     assert np.mean(np.abs(drawn[:, :8]).max(axis=1) > 40) > 0.1
     assert np.mean(np.abs(drawn[:, -8:]).max(axis=1) > 40) > 0.1
 

@@ -14,7 +14,7 @@ _ROWS_OF_GROUPS = jax.lax.RaggedDotDimensionNumbers(
 
 
 def both(x: jax.Array, y: jax.Array, z: jax.Array, sizes: jax.Array) -> tuple[jax.Array, jax.Array]:
-    # The precision is so high that nothing has to be settled.
+    # With the highest precision, there is nothing to settle.
     exact = jax.lax.Precision.HIGHEST
     dot = jax.lax.ragged_dot(x, y, sizes, precision=exact, preferred_element_type=jnp.float32)
     return dot, jax.lax.ragged_dot_general(x, z, sizes, _ROWS_OF_GROUPS, precision=exact)
@@ -26,6 +26,6 @@ def test_ragged_dots_are_made_anew_as_they_were(platform: str) -> None:
     arguments = [jax.ShapeDtypeStruct(shape, jnp.dtype(dtype)) for dtype, of in shapes.items() for shape in of]
     traced = jax.make_jaxpr(both)(*arguments)
     made = wire.unpack(wire.pack(traced))
-    # jnp.float32, which was a class, is a dtype afterwards.
+    # The class jnp.float32 becomes a dtype on the wire.
     assert str(made) == str(traced).replace("<class 'jax.numpy.float32'>", "float32")
     assert program.export_program(made, arguments, platform) == program.export_program(traced, arguments, platform)

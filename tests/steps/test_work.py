@@ -1,4 +1,4 @@
-"""Tests of a candidate's work against what its case needs: executed operations, moved bytes, and the roofline."""
+"""Tests of a candidate's work against the needs of its case: executed operations, moved bytes, and the roofline."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_guard_that_hangs_on_data_is_named(judge: Judge) -> None:
     assert facts["reason"].endswith("it depends on operand 0 (s32[1]), whose values are not known")
 
 
-# A loop with a block of rows in each turn. NEXT stands for what a turn leaves in the first two places of the tuple.
+# A loop with a block of rows in each turn. NEXT stands for the first two elements of the tuple after a turn.
 LOOP = (
     IMPORTS
     + """
@@ -178,7 +178,7 @@ def test_a_measured_time_below_the_roofline_is_suspicious(tmp_path: Path) -> Non
     assert time["floor"] == {"seconds": 1e-3, "of": "the roofline of tpu7x"}
     time = _measured(tmp_path, "tpu7x: TensorCore", 0.999e-3)
     assert (time["verdict"], time["kind"]) == ("rejected", "suspicious")
-    # No roofline of a processor is known, and the report says so.
+    # The roofline of a CPU is unknown, and the report says so.
     time = _measured(tmp_path, "cpu: AMD EPYC 9B45", 0.2)
     assert time["verdict"] == "ok"
     assert time["floor"]["of"].startswith("the roofline of this device is unknown")

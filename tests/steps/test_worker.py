@@ -1,4 +1,4 @@
-"""Tests of the worker: the protocol, the same bytes as without it, and nothing left behind."""
+"""Tests of the worker: its protocol, the same bytes as without a worker, and no remains of a request."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_the_end_of_stdin_is_the_workers_end(worker: Any) -> None:
 
 
 def test_a_killed_worker_takes_its_step_along(worker: Any, run_step: Run, tmp_path: Path) -> None:
-    # The step's process holds the write end of a pipe, so the end of the process shows as the end of the pipe.
+    # The step's process holds the write end of a pipe. So the end of the pipe shows the end of the process.
     (tmp_path / "held.py").write_text(
         "import os\n\n\ndef main(argv):\n    fd = os.open(argv[0], os.O_WRONLY)\n    os.write(fd, b'here')\n"
         "    while True:\n        pass\n"

@@ -55,16 +55,16 @@ def test_overlapping_ops_count_once_and_whole_picoseconds_are_kept() -> None:
     trace = runs_of_one(1, ops=ops, duration=0.001999)
     (only,) = trace.program()["executions"]
     assert only["seconds"] == pytest.approx(1.999e-9 * 0.59, abs=3e-12)
-    # The reader is our own because JAX's cuts start and duration to nanoseconds, here 1.999 to 1.
+    # JAX's reader cuts start and duration to nanoseconds, here 1.999 to 1. Therefore we have our own reader.
     (plane,) = [one for one in ProfileData.from_serialized_xspace(trace.bytes()).planes if "TPU" in one.name]
     assert {event.duration_ns for line in plane.lines for event in line.events} == {1.0}
 
 
 def test_waits_and_ratios() -> None:
     trace = runs_of_one(2)
-    assert trace.program()["compute_ratio"] is None  # nothing says that there were no waits
+    assert trace.program()["compute_ratio"] is None  # the trace does not show that there were no waits
     for start in (100, 200):
-        # Two flags at a time: the core waits 2 us and not 4, and 1 us of these is in an op.
+        # Two flags at a time: the core waits 2 us and not 4 us. During 1 us of these, an op runs.
         trace.add("Tensor Core Sync Flag", "SyncWait", start + 4, 2)
         trace.add("Tensor Core Sync Flag", "SyncWait", start + 4, 2)
     program = trace.program()
@@ -301,7 +301,7 @@ def test_where_no_two_have_the_same_ops_none_is_believed() -> None:
 
 @pytest.mark.parametrize("is_whole", [True, False])
 def test_6_us_among_13_ms_are_no_sample(is_whole: bool) -> None:
-    """Clustering by the largest gaps once made such a run: its median hid it, its minimum was 2300 times too good."""
+    """Clustering by the largest gaps once found this run. The median hid it; the minimum was 2300 times too small."""
     trace = Trace()
     for number in range(5):
         trace.run(number, 20_000 * (number + 1), duration=13_500)

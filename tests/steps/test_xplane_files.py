@@ -1,4 +1,4 @@
-"""Tests of traces as files: whole, cut off, with other bytes, and what a step says of them."""
+"""Tests of traces as files: whole, cut off, and with wrong bytes, and the reports of a step on them."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_a_trace_of_this_machines_cpu_says_what_is_in_it(run_step: Run, tmp_path
 
 
 def _of_two_cores() -> Trace:
-    """Returns the trace that tests/golden/xplane shows: a run cut off, one that a core lacks, and a fragment."""
+    """Returns the trace of tests/golden/xplane: with a run that is cut off, a run that a core lacks, and a fragment."""
     trace = Trace()
     for core, slower in (("TPU:0", 1.0), ("TPU:1", 1.02)):
         for number in range(5):
@@ -170,7 +170,7 @@ def _of_two_cores() -> Trace:
 
 
 def _of_a_rolled_loop() -> Trace:
-    """Returns a trace whose ops take most of the time, and whose unit counters all read 0 %, as in a rolled loop."""
+    """Returns a trace whose ops take most of the time, and whose unit counters all are 0 %, as in a rolled loop."""
     trace = Trace()
     for number in range(2):
         trace.run(number, 400.0 * number, duration=200, name="jit_rolled", program=424242)

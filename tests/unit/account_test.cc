@@ -27,7 +27,7 @@ std::string token_text(const std::string& token, double expires_in) {
                      expires_in);
 }
 
-// Both servers. The bucket's answer is the header that it was shown.
+// Plays both servers. The bucket answers with the last header of the request.
 class FakeServers : public Http {
  public:
   HttpResponse metadata = answer_of(200, token_text("first", 3600));
@@ -47,7 +47,7 @@ class FakeServers : public Http {
     for (const HttpRequest& request : requests) {
       const std::string shown = request.headers.empty() ? "" : request.headers.back();
       const bool is_refused = std::find(refused.begin(), refused.end(), shown) != refused.end();
-      // One of the requests is for an object that everybody may read.
+      // Everybody may read the object `public`.
       out.push_back(answer_of(is_refused && request.url != "public" ? 401 : 200, shown));
     }
     return out;
@@ -98,7 +98,7 @@ TEST_CASE("what was turned down is asked again with another token, and nothing e
   CHECK(client.servers->times_asked == 2);
 }
 
-TEST_CASE("who is turned down with a token that is as new as can be is told so") {
+TEST_CASE("a request that is refused with a new token gets the refusal") {
   Client client;
   client.servers->refused = {"Authorization: Bearer first"};
   SECTION("the metadata server has no other") {}
@@ -157,7 +157,7 @@ TEST_CASE("without a token nothing is asked, and every answer says why") {
   CHECK(client.ask({"a"})[0].status == 200);
 }
 
-TEST_CASE("who is stopped while the token is asked for is told that alone") {
+TEST_CASE("a request that is stopped while the token is requested reports only the stop") {
   Client client;
   client.servers->metadata = {};
   client.servers->metadata.fault = "stopped";

@@ -1,5 +1,5 @@
-// Tests of the keys that edges get from the files of a build: what is part of a key, on any
-// machine, and what is not.
+// Tests of the keys of edges: which values are parts of a key, and that a key is the same on each
+// machine.
 #include "engine/build/action_keys.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class Disk : public tests::FakeFiles {
   }
 };
 
-// A machine with a manifest, whose rule is `cat`, and its files.
+// A machine with some files and a manifest whose rule is `cat`.
 struct Machine {
   Disk disk;
   tests::World world;
@@ -61,7 +61,7 @@ struct Machine {
   }
 };
 
-// Whether a text stands in any part of a key.
+// Returns whether any part of a key contains a text.
 bool has_text(const KeyWriter& key, const std::string& text) {
   return std::any_of(key.parts().begin(), key.parts().end(), [&](const KeyPart& part) {
     return part.name.find(text) != std::string::npos || part.value.find(text) != std::string::npos;
@@ -88,7 +88,7 @@ TEST_CASE("there is no key without a source, declared or quick") {
   CHECK_FALSE(machine.keys().quick(machine.maker("out"), {}));
 }
 
-TEST_CASE("an edge's key follows what was made of its inputs, not what lies there") {
+TEST_CASE("an edge's key follows the builds of its inputs, not the files on the disk") {
   auto key = [](const std::string& made, const std::string& there) {
     Machine machine("build mid: cat in\nbuild out: cat mid\n", {{"mid", there}});
     machine.lookup->files().set_digest(*machine.world.graph->find_node("mid"),
@@ -116,7 +116,7 @@ TEST_CASE("rule, outputs and sandbox are parts of a key, a generator's command i
   CHECK(key("c", generator) == key("d", generator));
 }
 
-TEST_CASE("a discovered input is part of the full key alone, whether it is there or not") {
+TEST_CASE("a discovered input is part of only the full key, whether it exists or not") {
   auto at = [](const Contents& headers) {
     Contents files = headers;
     files["in"] = "1";
@@ -212,7 +212,7 @@ TEST_CASE("where this machine keeps things is in no key, and in no name of a rec
   CHECK(machine.keys().record_name(machine.maker("/home/me/w/out")) == "$work/out");
 }
 
-TEST_CASE("a run that depended on a machine's path itself has no key on another machine") {
+TEST_CASE("a run that depended on a path of its machine has no key on another machine") {
   auto at = [](const std::string& work) {
     return Machine("build out: cat in\n", {{"in", "1"}}, {{{"work", work}}, {}});
   };
@@ -237,7 +237,7 @@ TEST_CASE("the variables that an edge declares are in its key, with \"\" for tho
   CHECK(at({{"LEVEL", "3"}}).declared("other").key() == machine.declared("other").key());
 }
 
-TEST_CASE("a secret is given to those who ask for it, if it is set, and is in no key") {
+TEST_CASE("a secret is given to the edges that declare it, if it is set, and is in no key") {
   const std::map<std::string, std::string> environment = {
       {"TOKEN", "sk-planted"}, {"MODE", "a"}, {"USER", "me"}};
   const std::string manifest =

@@ -65,14 +65,14 @@ TEST_CASE("a usable reply becomes a kernel and a variant") {
                 "learnings":["it helps"]}})"));
 }
 
-TEST_CASE("an answer costs what the prompt's prices say") {
+TEST_CASE("an answer's cost is by the prompt's prices") {
   AdoptRequest request = request_of(reply);
   request.exchange["tokens"]["cached_input"] = 10;
   request.prompt["prices"] = {{"input_usd_per_million", 1e6},
                               {"cached_input_usd_per_million", 1e5},
                               {"output_usd_per_million", 1e7}};
   CHECK(adopted(request).variant["exchange"]["cost_usd"] == Approx(20 + 10 * 0.1 + 12 * 10));
-  // A plan that came before adds its cost.
+  // The cost includes that of the plan.
   request.plan = {{"exchange", {{"cost_usd", 9.0}, {"tokens", 8}}}};
   CHECK(adopted(request).variant["exchange"]["cost_usd"] == Approx(150));
   CHECK(adopted(request).variant["exchange"]["tokens"] == 50);
@@ -106,7 +106,7 @@ TEST_CASE("a prompt that was rejected is passed on") {
   CHECK(out.variant["exchange"]["cost_usd"] == 0.0);
 }
 
-TEST_CASE("a refusal is the variant's verdict, and costs what finding it out did") {
+TEST_CASE("a refusal is the variant's verdict, and has the cost of its requests") {
   AdoptRequest request = request_of(reply);
   Exchange exchange;
   exchange.refusal = "HTTP 400: too long";

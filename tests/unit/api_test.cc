@@ -1,4 +1,5 @@
-// Tests of the API's client against a server in memory: what is asked again, and what is not.
+// Tests of the API's client against a server in memory: which requests are sent again, and which
+// are not.
 #include "k8s/api.h"
 
 #include <catch2/catch.hpp>
@@ -14,7 +15,7 @@ namespace {
 
 class FakeServer : public Http {
  public:
-  std::deque<HttpResponse> answers;  // the last answer repeats for ever
+  std::deque<HttpResponse> answers;  // the last answer repeats forever
   std::vector<HttpRequest> asked;
 
   std::vector<HttpResponse> perform(std::span<const HttpRequest> requests) override {
@@ -44,7 +45,7 @@ HttpResponse fault_of(const std::string& words) {
 struct Client {
   FakeServer server;
   std::vector<double> pauses;
-  std::vector<bool> refused;  // per request for a token: the last token was refused
+  std::vector<bool> refused;  // for each request for a token: was the last token refused?
   Api api{server,
           "https://x",
           {[this](bool is_refused) -> Result<std::string> {
@@ -61,7 +62,7 @@ bool has_token(const HttpRequest& request, const std::string& token) {
 
 }  // namespace
 
-TEST_CASE("a server that is away or busy is asked again, after as long as it says") {
+TEST_CASE("a server that is away or busy is asked again after the pause that it gives") {
   Client client;
   client.server.answers = {fault_of("could not connect"), answer_of(429, "{}", 3),
                            answer_of(503, "no JSON"), answer_of(200, R"({"kind":"X"})")};
@@ -117,7 +118,7 @@ TEST_CASE("a cluster that cannot be reached has one finding") {
   CHECK(findings[0].text == "GET https://x/version: could not connect");
 }
 
-TEST_CASE("what a server sends need not be what it should be") {
+TEST_CASE("a server may send anything") {
   Client client;
   for (const char* body :
        {"[]", "{}", R"({"items":[1,{"metadata":[]},{"status":{"conditions":[2]}}]})",

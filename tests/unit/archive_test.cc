@@ -1,4 +1,4 @@
-// Tests of archives and seals: what they refuse.
+// Tests of archives and seals: which files they refuse.
 #include "engine/world/archive.h"
 
 #include <fmt/format.h>
@@ -44,7 +44,7 @@ std::string error_of(const std::string& path, const world::ArchiveLimits& limits
 }  // namespace
 
 TEST_CASE("SHA-256 is the standard's") {
-  // FIPS 180-2, appendix B.1, and the empty text.
+  // The texts are the example of FIPS 180-2, appendix B.1, and the empty text.
   CHECK(sha256("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   CHECK(sha256("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
@@ -71,7 +71,7 @@ TEST_CASE("an archive gives back its files, and is the same bytes each time") {
 
 TEST_CASE("an archive that grows beyond its limits is refused") {
   TestFolder folder;
-  // A few hundred bytes that would become eight megabytes.
+  // The archive has less than 4 KiB, but its files have eight megabytes.
   REQUIRE(write(folder / "bomb", {{"a", std::string(4 << 20, '\0'), false},
                                   {"b", std::string(4 << 20, '\0'), false}}));
   CHECK(world::read_file(folder / "bomb")->size() < 4096);
@@ -114,8 +114,8 @@ TEST_CASE("a seal tells where a file was changed") {
 
 namespace {
 
-// Writes a sealed bundle of one round. Its record names the selection `named`, but the bundle tells
-// `told`.
+// Writes a sealed bundle of one round. The round's record has the digest of the selection `named`,
+// but the bundle contains the selection `told`.
 void write_bundle(const std::string& path, const std::string& named, const std::string& told) {
   using nlohmann::json;
   Record record;
@@ -152,7 +152,7 @@ constexpr const char* kOther = R"({"round": 1, "best": {"variant": "v0004", "sco
 
 }  // namespace
 
-TEST_CASE("a bundle tells no other selection than its record names") {
+TEST_CASE("a bundle gives no selection but the one that its record names") {
   TestFolder folder;
   world::DiskFiles files;
   write_bundle(folder / "honest", kSelection, kSelection);
@@ -227,8 +227,8 @@ TEST_CASE("an imported round's judge runs where it is this version's, or was ask
   CHECK(rounds->at(0).value("imported", false));
   CHECK(rounds_text(*rounds).find(", imported") != std::string::npos);
 
-  // A build here that makes the same record makes the record our own, and a later import does not
-  // change that.
+  // A local build that makes the same record changes the record's origin to `own`. A later import
+  // does not change the origin.
   for (cache::RecordOrigin origin : {cache::RecordOrigin::own, cache::RecordOrigin::imported}) {
     REQUIRE(*ledger.rounds().add_record(past.stored, origin) == *id);
     judge = choose_judge(past, **state, false);
@@ -241,7 +241,7 @@ TEST_CASE("an imported round's judge runs where it is this version's, or was ask
   }
 }
 
-TEST_CASE("what differs of a judge is told by name, wherever a record has it") {
+TEST_CASE("the differences of a judge are named, wherever a record has them") {
   TestFolder folder;
   world::DiskFiles files;
   std::filesystem::create_directories(folder / "own");

@@ -1,4 +1,4 @@
-// Tests of which model answers: the effect of history, weights, costs and budget on the choice.
+// Tests of the choice of a model: the effect of history, weights, costs and budget.
 #include "engine/llm/bandit.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,8 @@ Config config_of(Bandit bandit, const std::vector<double>& weights,
   return out;
 }
 
-// Adds proposals of a model, each with a score relative to the seed's, or rejected.
+// Adds `count` proposals of a model. Each has the score `score` relative to the seed; with a score
+// of 0, each is rejected.
 void add(PromptHistory& history, const std::string& model, int count, double score,
          double cost = 0.1) {
   for (int i = 0; i < count; ++i) {
@@ -52,7 +53,7 @@ std::vector<int> counts(const Config& config, const PromptHistory& history, int 
 
 }  // namespace
 
-TEST_CASE("who is worth more is asked more often, by either rule") {
+TEST_CASE("a model that is worth more is asked more often, by either rule") {
   for (Bandit bandit : {Bandit::ucb, Bandit::thompson}) {
     PromptHistory history;
     add(history, "m0", 30, 0);
@@ -62,7 +63,7 @@ TEST_CASE("who is worth more is asked more often, by either rule") {
   }
 }
 
-TEST_CASE("of two that are as good the cheaper one is asked more often") {
+TEST_CASE("of two models that are equally good, the cheaper model is asked more often") {
   for (Bandit bandit : {Bandit::ucb, Bandit::thompson}) {
     PromptHistory history;
     add(history, "m0", 30, 1.4, 0.5);
@@ -72,14 +73,14 @@ TEST_CASE("of two that are as good the cheaper one is asked more often") {
   }
 }
 
-TEST_CASE("who was asked seldom is tried, though another is good") {
+TEST_CASE("a model that was seldom asked is tried, although another model is good") {
   PromptHistory history;
   add(history, "m0", 200, 1.3);
   CHECK(counts(config_of(Bandit::ucb, {1, 1}), history, 4)[1] > 0);
   CHECK(counts(config_of(Bandit::thompson, {1, 1}), history, 40)[1] > 0);
 }
 
-TEST_CASE("without a history weights decide, and a round does not ask one model alone") {
+TEST_CASE("without a history weights decide, and a round asks more than one model") {
   for (Bandit bandit : {Bandit::ucb, Bandit::thompson}) {
     const auto asked = counts(config_of(bandit, {4, 1}), {}, 60);
     CHECK(asked[0] > asked[1]);

@@ -1,4 +1,4 @@
-// Tests of a build's note: what it says, and what it must not say.
+// Tests of a build's note: what it contains, and what it must not contain.
 #include "engine/build/build_note.h"
 
 #include <catch2/catch.hpp>
@@ -93,7 +93,7 @@ TEST_CASE("the same bytes again are the same file, and get a new stamp") {
   CHECK(note->files.front().state->stamp != Digest{});
 }
 
-TEST_CASE("there is no note of what was built from other files than lie there") {
+TEST_CASE("there is no note of a build from files that have changed since") {
   NoteWorld world;
   REQUIRE(world.load(kManifest));
   SECTION("an edited source") {
@@ -108,7 +108,7 @@ TEST_CASE("there is no note of what was built from other files than lie there") 
   CHECK(!world.note_after_build());
 }
 
-TEST_CASE("there is no note of what runs every time") {
+TEST_CASE("there is no note of edges that run every time") {
   NoteWorld world;
   REQUIRE(
       world.load("rule cat\n  command = cat $out $in\nbuild always: phony\n"

@@ -1,4 +1,5 @@
-// Tests of the build loop over fakes: what runs, what is cut off, what is restored.
+// Tests of the build loop over fakes: which edges run, which are cut off, and which outputs are
+// restored.
 #include "engine/build/build.h"
 
 #include <catch2/catch.hpp>
@@ -41,7 +42,7 @@ TEST_CASE("new bytes in an input run what depends on them") {
   CHECK(world.build()->ran == 2);
   CHECK(world.files.files["out"] == "2");
   world.files.files["in"] = "1";
-  CHECK(world.build()->ran == 0);  // seen before, anywhere, ever
+  CHECK(world.build()->ran == 0);  // this content was built before
   CHECK(world.files.files["out"] == "1");
 }
 
@@ -74,7 +75,7 @@ TEST_CASE("lost outputs come back from blobs, and a lost blob is made anew") {
   world.files.files.erase("out");
   world.files.files.erase("mid");
   world.blobs.blobs.clear();
-  // `out` has the same bytes as `mid`, so storing `mid` brings `out` back.
+  // `out` has the same bytes as `mid`, so storing `mid` restores `out`.
   CHECK(world.build()->ran == 1);
   CHECK(world.files.files["out"] == "1");
 }
@@ -91,8 +92,8 @@ TEST_CASE("a damaged output is restored") {
 
 namespace {
 
-// `lib` also makes `lib.h`, as only a dyndep file says. An edge makes the dyndep file, or the file
-// is there already.
+// `lib` also makes `lib.h`, which only a dyndep file declares. Either an edge makes the dyndep
+// file, or the file exists already.
 const char* const kLateOutput =
     "rule cat\n  command = cat $out $in\n"
     "rule lib\n  command = lib $out $in\n  dyndep = lib.dd\n"
@@ -136,7 +137,7 @@ TEST_CASE("links come back as links, and their commands run where they lead to s
   CHECK(world.files.files["out"] == "2");
 }
 
-TEST_CASE("who reads what a dyndep file says that an edge makes waits for that edge") {
+TEST_CASE("an edge waits for the maker of its input, even if only a dyndep file names the maker") {
   World world;
   add_lib(world);
   world.options.jobs = GENERATE(1, 4);
@@ -193,11 +194,11 @@ TEST_CASE("two edges with the same action run it once") {
   CHECK(summary->by_step["cat"].outcomes[Outcome::joined] == 1);
   CHECK(world.files.files["end"] == "same");  // an edge that waits for a joined edge is built, too
   CHECK(world.files.files["y/out"] == "same");
-  // The edge that others wait for goes first.
+  // The edge that other edges wait for runs first.
   CHECK(world.ledger.last_record("x/out").operator*()->result.paid_by == "y/out");
 }
 
-TEST_CASE("what another process runs is waited for, and taken from it") {
+TEST_CASE("a build waits for an action that another process runs, and takes its result") {
   World other;
   REQUIRE(other.load(kChain));
   other.files.files["in"] = "1";
@@ -223,7 +224,7 @@ TEST_CASE("what another process runs is waited for, and taken from it") {
   CHECK(world.claims.held.empty());
 }
 
-TEST_CASE("what another process did not end is run here") {
+TEST_CASE("an action that another process did not end runs here") {
   World world;
   REQUIRE(world.load(kChain));
   world.files.files["in"] = "1";
@@ -320,7 +321,7 @@ TEST_CASE("discovered inputs are part of the key on the second look") {
 }
 
 TEST_CASE(
-    "what a command gave whose input was changed meanwhile is not stored, and it runs again") {
+    "a command whose input changed meanwhile runs again, and its first result is not stored") {
   World world;
   REQUIRE(world.load(kChain));
   world.files.files["in"] = "A";
@@ -455,7 +456,7 @@ TEST_CASE("a secret is seen by its command alone, and is in no key and no record
   CHECK(world.build()->ran == 0);
 }
 
-TEST_CASE("what is tentative runs until it is confirmed, and stays from then on") {
+TEST_CASE("a tentative edge runs until it is confirmed, and keeps its result from then on") {
   World world;
   REQUIRE(
       world.load("rule copy\n  command = copy $out said\n"
@@ -485,8 +486,8 @@ TEST_CASE("what is tentative runs until it is confirmed, and stays from then on"
   CHECK(built("right") == std::pair(1, std::string("right")));
   confirm();
   CHECK(built("later") == std::pair(0, std::string("right")));
-  // Another question gets what is said now, until that is confirmed. The first question keeps the
-  // answer that was confirmed for it, whatever another's memo has for it.
+  // A new question gets the present answer until an answer is confirmed. The first question keeps
+  // its confirmed answer, even if the memo has another answer.
   world.files.files["question"] = "2";
   CHECK(built("later") == std::pair(1, std::string("later")));
   ActionResult theirs = world.ledger.results.begin()->second;

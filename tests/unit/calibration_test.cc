@@ -1,4 +1,4 @@
-// Tests of calibration: it finds constants again in times that were made with them.
+// Tests of calibration: it recovers constants from times that were computed with these constants.
 #include "engine/ir/model/calibration.h"
 
 #include <catch2/catch.hpp>
@@ -14,8 +14,8 @@ Device start() {
   return *find_device("tpu7x");
 }
 
-// Returns a program that works so many cycles, then waits for so many bytes and for the latency of
-// so many transfers.
+// Returns a program that works for `work` cycles, then waits for `bytes` bytes and for the latency
+// of `waits` transfers.
 Observation program(double work, double bytes, double waits, const std::string& group) {
   Observation out;
   out.group = group;
@@ -26,7 +26,7 @@ Observation program(double work, double bytes, double waits, const std::string& 
   return out;
 }
 
-// Returns times of programs on a device. Each time is off by the share `noise`, longer or shorter
+// Returns times of programs on a device. Each time is too long or too short by the share `noise`,
 // without a pattern.
 std::vector<Observation> measured_on(const Device& device, double noise) {
   std::vector<Observation> out;
@@ -64,7 +64,7 @@ TEST_CASE("constants are found again in the times that they make") {
   CHECK(found->rank_correlation == Approx(1));
 }
 
-TEST_CASE("noise is in the error, and what is not seen is not taken to be known") {
+TEST_CASE("noise is in the error, and a constant without evidence is not taken to be known") {
   auto found = calibrate(start(), measured_on(start(), 0.05));
   REQUIRE(found);
   CHECK(found->device.clock_hz == Approx(start().clock_hz).epsilon(0.06));
@@ -73,8 +73,8 @@ TEST_CASE("noise is in the error, and what is not seen is not taken to be known"
   CHECK(found->device.error == 2 * found->error_unseen);
 }
 
-TEST_CASE("what no time shows stays as it is") {
-  // The programs only work, so any latency and bandwidth fit.
+TEST_CASE("a constant that no time shows stays as it is") {
+  // The programs never wait, so any latency and bandwidth fit.
   std::vector<Observation> all = {program(1e5, 0, 0, "a"), program(2e5, 0, 0, "b")};
   for (Observation& one : all) one.seconds = *one.cycles(start()) / 1.5e9;
   auto found = calibrate(start(), all);

@@ -1,4 +1,4 @@
-// Tests of both chat APIs: what is sent, and replies whole, streamed, cut anywhere, and broken.
+// Tests of both chat APIs: requests, and replies that are whole, streamed, cut anywhere, or broken.
 #include "engine/llm/chat.h"
 
 #include <fmt/format.h>
@@ -198,12 +198,12 @@ TEST_CASE("a stream that ends before the model said why broke off") {
   REQUIRE(read.error);
   CHECK(read.error->message == "the stream ended early");
   CHECK(read.error->cause == ChatCause::passing);
-  // Half an event is no event, and none that was told of is lost.
+  // A stream that ends within an event, and a stream without events, broke off as well.
   CHECK(read_all(ChatApi::openai, no_finish).error->cause == ChatCause::passing);
   CHECK(read_all(ChatApi::anthropic, "").error->cause == ChatCause::passing);
 }
 
-TEST_CASE("what follows a stream's end is not waited for") {
+TEST_CASE("a client does not wait for more after a stream's end") {
   ReplyReader reader(ChatApi::openai);
   CHECK(!reader.add(openai_stream));
   check_openai({reader.reply(), reader.finish()});
@@ -224,7 +224,7 @@ TEST_CASE("an error in a stream says whether another try may help") {
                "\n\n");
   REQUIRE(wrong.error);
   CHECK(wrong.error->cause == ChatCause::request);
-  // Errors as a proxy passes them on: without a type, and with a status as the code.
+  // A proxy passes errors on without a type, and with a status as the code.
   auto by_code = [](const std::string& code) {
     return read_all(ChatApi::openai,
                     R"(data: {"error":{"message":"x","type":"None","code":)" + code + "}}\n\n")
@@ -251,7 +251,7 @@ TEST_CASE("whole replies are read, also where a stream was asked for") {
         Finish::filtered);
 }
 
-TEST_CASE("what is no reply is an error in words") {
+TEST_CASE("a text that is not a reply gives an error message") {
   CHECK(read_all(ChatApi::openai, "{\"choices\":[]}").error->cause == ChatCause::passing);
   CHECK(read_all(ChatApi::openai, "{\"choices\":").error->message == "the answer is not JSON");
   CHECK(read_all(ChatApi::openai, "<html>gateway</html>").error);
@@ -280,7 +280,7 @@ TEST_CASE("error bodies of all kinds are read for their message") {
   CHECK(error_words(std::string(10000, 'x')).size() == 500);
 }
 
-TEST_CASE("neither the key nor what looks like one is left in a text") {
+TEST_CASE("no text keeps the key, or anything that looks like a key") {
   const std::string key = "sk-proj-abcdefghijklmnop/qrst+uvwxyz0123456789";
   CHECK(without_key("key " + key + " is wrong", key) == "key *** is wrong");
   CHECK(without_key("key sk-proj-****6789 is wrong", key) == "key *** is wrong");

@@ -10,7 +10,7 @@ using namespace evolve::steps;
 
 namespace {
 
-// Returns why the work did not end; empty: it did.
+// Returns why the work did not end; empty: the work ended.
 std::string ended(const std::function<Status()>& work, const ChildLimits& limits = {}) {
   auto problem = in_child(work, limits);
   REQUIRE(problem);
@@ -27,7 +27,7 @@ TEST_CASE("work that comes to an end is as it would be here") {
   CHECK(failed.error().message == "the disk");
 }
 
-TEST_CASE("a process that is taken down is told, and takes nobody with it") {
+TEST_CASE("a process that is killed is reported, and ends no other process") {
   CHECK(ended([]() -> Status {
           std::signal(SIGSEGV, SIG_DFL);  // Catch has a handler of its own
           std::raise(SIGSEGV);

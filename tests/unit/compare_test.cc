@@ -70,7 +70,8 @@ TEST_CASE("sections are paired by what they do, in order, and add up to the whol
       differences[{bundle(one.before), bundle(one.after)}] = one.seconds.difference();
     sum += one.seconds.difference();
   }
-  // By the bundles before and after; -1: no section on that side. The module runs twice.
+  // A key has the first bundle of the section before and after; -1: this side has no such section.
+  // The module runs twice.
   CHECK(differences == std::map<std::pair<int, int>, double>{
                            {{0, 30}, 4}, {{20, 90}, -2}, {{-1, 0}, 2}, {{-1, -1}, -5}});
   CHECK(sum == found.seconds.difference());

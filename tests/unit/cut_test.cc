@@ -1,4 +1,4 @@
-// Tests of the first cut: which variants are not measured, because of modelled times.
+// Tests of the first cut: which variants are not measured because of their modelled times.
 #include "engine/search/selection/cut.h"
 
 #include <algorithm>
@@ -12,7 +12,8 @@ namespace {
 
 using Ids = std::vector<evolve::VariantId>;
 
-// Returns variants: v0001 is modelled at the first of these ratios to the seed's time, and so on.
+// Returns a variant for each ratio, from v0001 on. A ratio is the variant's modelled time over the
+// seed's.
 std::vector<Contender> modelled(const std::vector<double>& ratios) {
   std::vector<Contender> out;
   out.reserve(ratios.size());
@@ -33,7 +34,7 @@ const double fifth = std::log1p(0.2);
 
 }  // namespace
 
-TEST_CASE("ruled out is who is modelled slower than the best by more than the margin") {
+TEST_CASE("a variant is ruled out if it is modelled slower than the best by more than the margin") {
   const auto entries = cut(modelled({0.5, 0.599, 0.601, 0.9}), {{}}, 1, fifth, 0);
   CHECK(ruled_out(entries) == Ids{"v0003", "v0004"});
   CHECK(entries[2].reason ==
@@ -53,8 +54,7 @@ TEST_CASE("as many set the pace as survive, those of the rounds before among the
   CHECK(cut({}, {{}}, 1, fifth, 0).empty());
 }
 
-TEST_CASE(
-    "one of those that are ruled out is measured all the same, any of them, and the same again") {
+TEST_CASE("one of the variants that are ruled out is measured all the same, by a repeatable draw") {
   const auto variants = modelled({0.5, 0.9, 0.9, 0.9});
   std::set<evolve::VariantId> drawn;
   for (uint64_t draw = 0; draw < 50; ++draw) {
@@ -78,7 +78,7 @@ TEST_CASE("a model that was seen to err rules out less") {
   CHECK(cut_width(0.2, {}) == Approx(fifth));
   CHECK(cut_width(0.2, {100, 3.0, 0.04, 0, 0, 0}) == Approx(fifth));
   CHECK(cut_width(0.2, {3, 0, 0.3, 0, 0, 0}) == Approx(2 * std::sqrt(2) * 0.3));
-  // Two variants are too few to know anything.
+  // Two variants are too few for an estimate.
   CHECK(cut_width(0.2, {2, 0, 0.3, 0, 0, 0}) == Approx(fifth));
 }
 

@@ -12,7 +12,7 @@ using namespace evolve::search;
 
 namespace {
 
-// Draws normal numbers, by Box and Muller.
+// Draws normally distributed numbers with the Box-Muller transform.
 class Noise {
  public:
   explicit Noise(uint64_t seed) : random_(seed) {}
@@ -30,7 +30,7 @@ struct Machine {
   size_t runs = 12, blocks = 20;
   double between = 0.002;  // standard deviation of a run's logarithm
   double within = 0.01;    // standard deviation of a call's logarithm
-  double drift = 0;        // of the logarithm, per call
+  double drift = 0;        // change of the logarithm from call to call
 };
 
 Samples measured(const Machine& machine, double ratio, Noise& noise) {
@@ -67,9 +67,9 @@ int count(Comparison comparison, const Machine& machine, double ratio) {
 
 }  // namespace
 
-TEST_CASE("a program beside itself is a tie, 95 times of 100 at the least") {
+TEST_CASE("a program compared with itself is a tie, at least 95 times of 100") {
   CHECK(count(Comparison::tie, {}, 1) >= 950);
-  // Processes that differ by more than calls do are no finding, either.
+  // Processes that differ by more than calls do are not a finding, either.
   Machine lucky;
   lucky.between = 0.01;
   CHECK(count(Comparison::faster, lucky, 1) + count(Comparison::slower, lucky, 1) <= 50);
@@ -101,13 +101,13 @@ TEST_CASE("the interval covers the truth 95 times of 100") {
   CHECK(covered <= 1960);
 }
 
-TEST_CASE("noise is no tie") {
+TEST_CASE("noise is not a tie") {
   Machine noisy;
   noisy.between = 0.15;
   CHECK(count(Comparison::unstable, noisy, 1) >= 900);
 }
 
-TEST_CASE("samples that cannot be are no samples") {
+TEST_CASE("impossible samples are refused") {
   Noise noise(1);
   Samples samples = measured({}, 1, noise);
   DecisionRule rule;

@@ -24,7 +24,7 @@ TEST_CASE("swapped neighbours count as one edit") {
   CHECK(nearest("ba", names) == "ab");
 }
 
-TEST_CASE("what is too far is no suggestion") {
+TEST_CASE("a name that is too far away is not suggested") {
   CHECK(nearest("xyz", known_names) == std::nullopt);
   CHECK(nearest("", known_names) == std::nullopt);
   CHECK(nearest("weights", known_names) == std::nullopt);

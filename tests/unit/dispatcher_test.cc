@@ -1,5 +1,5 @@
-// Tests of the dispatcher against a cluster and a store in memory: what becomes a Job, what never
-// runs twice, and what each kind of end leads to.
+// Tests of the dispatcher against a cluster and a store in memory: which orders become Jobs, which
+// orders never run twice, and what each kind of end leads to.
 #include "k8s/dispatcher.h"
 
 #include <catch2/catch.hpp>
@@ -20,9 +20,9 @@ class FakeCluster : public Http {
  public:
   std::map<std::string, json> objects;
   std::vector<std::string> asked;  // "POST /apis/…/jobs"
-  int status = 0;                  // of every answer; 0: the right status
+  int status = 0;                  // status of every answer; 0: the correct status
   json refusal = json::object();
-  int jobs_refused = 0;  // Jobs that are still refused, with that answer
+  int jobs_refused = 0;  // number of next Jobs that `refusal` refuses
 
   std::vector<HttpResponse> perform(std::span<const HttpRequest> requests) override {
     std::vector<HttpResponse> out;
@@ -152,7 +152,7 @@ constexpr const char* kTemplate =
 const std::string kJobs = "/apis/batch/v1/namespaces/lab/jobs";
 const std::string kMaps = "/api/v1/namespaces/lab/configmaps";
 
-// One machine's side of the cluster, which it shares with others.
+// One machine that shares the cluster with other machines.
 struct Side {
   FakeCluster& cluster;
   FakeStore& store;
@@ -206,7 +206,7 @@ struct Side {
     dispatcher.add(command);
   }
 
-  // Takes turns for some seconds, and returns what has completed.
+  // Takes turns for some seconds, and returns the completed commands.
   std::vector<Completed> turn(double seconds = 1) {
     std::vector<Completed> out;
     for (const double end = clock.now + seconds; clock.now < end; clock.now += 0.1) {
@@ -223,7 +223,8 @@ struct Lab {
   FakeClock clock;
   Side us{cluster, store, files, clock, "us", "s1"};
 
-  // Runs a Job's orders as the node does: all, or the first `most`. Returns the pod's last words.
+  // Runs a Job's orders as the node does: all orders, or the first `most`. Returns the pod's last
+  // words.
   std::string run(const std::string& job, int exit_status = 0, size_t most = 99) {
     std::string words;
     for (const auto& [path, object] : cluster.objects) {
@@ -268,7 +269,7 @@ struct Lab {
 
 }  // namespace
 
-TEST_CASE("an errand becomes a claim and a Job, and comes back with what the node made") {
+TEST_CASE("an errand becomes a claim and a Job, and comes back with the node's results") {
   Lab lab;
   lab.us.add(1);
   CHECK(lab.us.turn().empty());
@@ -297,7 +298,7 @@ TEST_CASE("an errand becomes a claim and a Job, and comes back with what the nod
   CHECK(lab.us.dispatcher.use().at("tpu").chip_seconds == 40);
 }
 
-TEST_CASE("what the store has a record of is not run") {
+TEST_CASE("an order is not run if the store has its record") {
   Lab lab;
   lab.us.add(1);
   lab.us.turn();
@@ -350,8 +351,7 @@ TEST_CASE("an order that another's Job has is waited for, and not run again") {
   CHECK(you.dispatcher.use().empty());
 }
 
-TEST_CASE(
-    "who was killed finds his Jobs again; what nobody asks for any more is swept at the end") {
+TEST_CASE("a process that was killed finds its Jobs again, and unused Jobs are swept at the end") {
   Lab lab;
   lab.us.add(1);
   lab.us.add(2);
@@ -361,7 +361,7 @@ TEST_CASE(
   again.dead = {"s1"};
   again.add(1);
   CHECK(again.turn().empty());
-  CHECK(lab.cluster.count("POST " + kJobs) == 3);  // the third was there already
+  CHECK(lab.cluster.count("POST " + kJobs) == 3);  // the third Job existed already
   REQUIRE(lab.cluster.names("jobs").size() == 2);
   std::string job;
   for (const std::string& name : lab.cluster.names("jobs")) {
@@ -377,7 +377,7 @@ TEST_CASE(
   CHECK(lab.cluster.objects.empty());
 }
 
-TEST_CASE("what is of a process that lives is not swept") {
+TEST_CASE("the objects of a living process are not swept") {
   Lab lab;
   lab.us.add(1);
   lab.us.turn();
@@ -397,7 +397,7 @@ TEST_CASE(
 
     you.add(1);
     you.turn(5);
-    // A Job with only the same order has the same name, so nothing has to be waited for.
+    // A Job with only the same order has the same name, so there is nothing to wait for.
     CHECK(lab.cluster.names("jobs").size() == 1);
   }
   SECTION("somebody else's, in another Job") {
@@ -477,7 +477,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a command that failed comes back as it failed, and is not what others find") {
+TEST_CASE("a failed command comes back with its failure, and other machines do not find it") {
   Lab lab;
   lab.us.add(1);
   lab.us.turn();
@@ -493,7 +493,7 @@ TEST_CASE("a command that failed comes back as it failed, and is not what others
   CHECK(lab.cluster.names("jobs").size() == 1);
 }
 
-TEST_CASE("a record that is not the one of the pod's last words is none") {
+TEST_CASE("a record counts only if the pod's last words name it") {
   Lab lab;
   lab.us.add(1);
   lab.us.turn();
@@ -504,7 +504,7 @@ TEST_CASE("a record that is not the one of the pod's last words is none") {
   CHECK(lab.us.turn(3).empty());
 }
 
-TEST_CASE("a quota is waited for, another refusal is an end") {
+TEST_CASE("a dispatcher waits for a quota, but another refusal is final") {
   Lab lab;
   lab.us.add(1);
   lab.cluster.jobs_refused = 1;
@@ -526,7 +526,7 @@ TEST_CASE("a quota is waited for, another refusal is an end") {
   }
 }
 
-TEST_CASE("a cluster or a store that is away is waited for, and given up in the end") {
+TEST_CASE("a dispatcher waits for a cluster or a store that is away, and gives up in the end") {
   Lab lab;
   lab.us.add(1);
   SECTION("the cluster comes back") {

@@ -1,5 +1,5 @@
-// Tests of an exchange with a server in memory that plays a script: what is asked again, and what
-// is not.
+// Tests of an exchange with a server in memory that plays a script: which requests are sent again,
+// and which are not.
 #include "engine/llm/exchange.h"
 
 #include <fmt/format.h>
@@ -67,7 +67,7 @@ TEST_CASE("an answer at once is one attempt") {
   CHECK(one.http.asked.front().most_silence == 30);
 }
 
-TEST_CASE("what may pass is asked again, and each attempt is kept") {
+TEST_CASE("a request with a passing fault is sent again, and each attempt is kept") {
   Conversation one;
   one.http.answers = {
       FakeHttp::of(429, R"({"error":{"message":"slow down"}})", 17), FakeHttp::of(500, "oops"),
@@ -100,7 +100,7 @@ TEST_CASE("a stream that ends early is asked for again") {
   CHECK(exchange->attempts.front().status == 200);
 }
 
-TEST_CASE("pauses are the same for the same seed alone") {
+TEST_CASE("pauses are the same only for the same seed") {
   auto pauses = [](uint64_t seed) {
     Conversation one;
     (void)one.run(seed);
@@ -121,7 +121,7 @@ TEST_CASE("a fault that outlasts the attempts is external") {
   CHECK(one.http.asked.size() == 3);
 }
 
-TEST_CASE("nobody waits for a server that asks for an hour") {
+TEST_CASE("a client does not wait for a server that asks for an hour") {
   Conversation one;
   one.http.answers = {FakeHttp::of(429, "later", 3600)};
   auto exchange = one.run();
@@ -130,7 +130,8 @@ TEST_CASE("nobody waits for a server that asks for an hour") {
   CHECK(one.pauses.empty());
 }
 
-TEST_CASE("what is wrong for good is not asked again, and its key is not told") {
+TEST_CASE(
+    "a request with a lasting fault is not sent again, and the message does not contain the key") {
   for (int status : {401, 402, 403, 404}) {
     Conversation one;
     one.http.answers = {FakeHttp::of(
@@ -145,7 +146,7 @@ TEST_CASE("what is wrong for good is not asked again, and its key is not told") 
   }
 }
 
-TEST_CASE("what is refused of this request alone is a refusal") {
+TEST_CASE("an error that only this request gets is a refusal") {
   for (int status : {400, 413, 422}) {
     Conversation one;
     one.http.answers = {
@@ -159,7 +160,7 @@ TEST_CASE("what is refused of this request alone is a refusal") {
       attempts.emplace_back(attempt.status, attempt.is_control);
     CHECK(attempts == std::vector<std::pair<int, bool>>{{status, false}, {503, true}, {200, true}});
     CHECK(one.pauses.size() == 1);
-    // The control request differs only in its words.
+    // The control request differs only in its messages.
     json asked = json::parse(one.http.asked.front().body);
     json control = json::parse(one.http.asked.back().body);
     CHECK(control["messages"] == json::parse(R"([{"role":"user","content":"Say yes."}])"));
@@ -177,7 +178,7 @@ TEST_CASE("what is refused of this request alone is a refusal") {
   }
 }
 
-TEST_CASE("what is refused of any request is the user's to mend") {
+TEST_CASE("an error that any request gets is for the user to mend") {
   const std::string unsupported =
       R"({"error":{"message":"Unsupported parameter: 'max_tokens'","param":"max_tokens"}})";
   Conversation one;
@@ -191,7 +192,7 @@ TEST_CASE("what is refused of any request is the user's to mend") {
   CHECK(one.http.asked.size() == 2);
 }
 
-TEST_CASE("while the control question has no answer, nothing is known of a refusal") {
+TEST_CASE("a refusal is unknown while the control question has no answer") {
   Conversation one;
   one.tries = 2;
   one.http.answers = {FakeHttp::of(400, "no"), FakeHttp::of(500, "oops"),
@@ -207,7 +208,7 @@ TEST_CASE("while the control question has no answer, nothing is known of a refus
   CHECK(unknown.error().message.ends_with("HTTP 401: who?"));
 }
 
-TEST_CASE("an account without money is no matter of patience") {
+TEST_CASE("an account without money is not asked again") {
   Conversation one;
   one.http.answers = {
       FakeHttp::of(429, R"({"error":{"message":"quota","code":"insufficient_quota"}})")};
@@ -217,7 +218,7 @@ TEST_CASE("an account without money is no matter of patience") {
   CHECK(one.http.asked.size() == 1);
 }
 
-TEST_CASE("a key is what stands in the variable, without blanks around it") {
+TEST_CASE("a key is the value of the variable, without blanks around it") {
   CHECK(*usable_key("K", " abc\n") == "abc");
   CHECK(usable_key("", nullptr)->empty());
   CHECK(usable_key("K", nullptr).error().message ==
@@ -234,7 +235,7 @@ TEST_CASE("turns at a model are as far apart as its limit says") {
   Turn second = next_turn(first.state, 1000.5, 30);
   CHECK(second.start == 1002);
   CHECK(next_turn(second.state, 2000, 30).start == 2000);
-  // The clock was set back, or the file is damaged.
+  // The clock may have been set back, or the file may be damaged.
   CHECK(next_turn("99999999\n", 1000, 30).start == 1000);
   CHECK(next_turn("nan", 1000, 30).start == 1000);
 }

@@ -65,7 +65,7 @@ TEST_CASE("an unknown name offers the nearest one") {
   CHECK(error("cdif(M, 2)") == "formula 'cdif(M, 2)': unknown name 'cdif', did you mean 'cdiv'?");
 }
 
-TEST_CASE("what is no formula is told so") {
+TEST_CASE("a text that is not a formula is refused") {
   CHECK(error("") == "the formula is empty");
   CHECK(error("  ") == "the formula is empty");
   CHECK(error("2 * * M") == "formula '2 * * M': unexpected '*' at column 5");

@@ -1,4 +1,5 @@
-// Tests of facts.json: what is read is written with the same bytes, and other forms are refused.
+// Tests of facts.json: facts that were read are written with the same bytes, and other forms are
+// refused.
 #include "engine/ir/facts_json.h"
 
 #include <catch2/catch.hpp>
@@ -101,7 +102,7 @@ TEST_CASE("a verdict, what is needed and what is not there are kept") {
   CHECK(written(to_json(*again)) == text);
 }
 
-TEST_CASE("what is no facts is refused") {
+TEST_CASE("a document that is not facts is refused") {
   const json good = to_json(small_facts());
   CHECK(error_of(good).empty());
   for (const char* pointer :

@@ -1,5 +1,5 @@
-// Tests of a build's files over a disk in memory: what is read and when, what is always new, and
-// what was changed while a command ran.
+// Tests of a build's files over a disk in memory: when files are read, which files are always new,
+// and which files were changed while a command ran.
 #include "engine/build/file_table.h"
 
 #include <catch2/catch.hpp>
@@ -10,7 +10,7 @@ using namespace evolve;
 
 namespace {
 
-// A disk with folders, which counts how often it is asked what is at a path.
+// A disk with folders, which counts the look-ups of each path.
 class Disk : public tests::FakeFiles {
  public:
   std::map<std::string, int> looks;
@@ -20,14 +20,14 @@ class Disk : public tests::FakeFiles {
     if (folders.contains(path)) return std::optional(FileState{folder_digest(), {}, 0});
     return FakeFiles::look(path, before);
   }
-  // Makes a folder with these names in it, one a line.
+  // Makes a folder with these names in it, one name per line.
   void set_folder(const std::string& path, const std::string& names) {
     folders.insert(path);
     files[path] = names;
   }
 };
 
-// The files of one build of a manifest, whose rule is `cat`.
+// The files of one build of a manifest whose rule is `cat`.
 struct Tree {
   Disk disk;
   Graph graph;
@@ -57,7 +57,7 @@ struct Tree {
   bool is_always_new(const std::string& path) { return table->is_always_new(node(path)); }
 
   // Returns the path of a source that the edge of `out` has read and that was changed since; "": no
-  // source was.
+  // source was changed.
   std::string changed(const FileTable::Since& since, bool is_strict,
                       const std::vector<std::string>& discovered = {},
                       const std::string& out = "out") {
@@ -88,7 +88,7 @@ TEST_CASE("the digest of a missing source is bad input, in Ninja's words, until 
   CHECK(tree.digest("in") == content_digest("1"));
 }
 
-TEST_CASE("a source that the disk cannot tell of is not taken to be missing") {
+TEST_CASE("a source whose look-up fails is not taken to be missing") {
   Tree tree("build out: cat in\n", {{"in", "1"}});
   tests::FaultPlan faults;
   faults.fail_at = 1;
@@ -151,10 +151,10 @@ TEST_CASE("a folder is the names in it") {
   CHECK(read_again() == before);
   tree.disk.set_folder("src", "a\nb\n");
   CHECK(read_again() != before);
-  // Records that builds keep in the folder do not count.
+  // The names of records that builds keep in the folder do not count.
   tree.disk.set_folder("src", ".evolve\n.ninja_deps\n.ninja_log\na\n");
   CHECK(read_again() == before);
-  // An empty folder is something else than a folder of which only the existence counts.
+  // The digest of an empty folder differs from that of a folder of which only the existence counts.
   tree.disk.set_folder("src", "");
   CHECK(read_again() != folder_digest());
 }
@@ -212,7 +212,7 @@ TEST_CASE("a phony edge without inputs stands for the file under its name") {
   CHECK(digest("1") != digest("2"));
 }
 
-TEST_CASE("a phony edge with neither inputs nor a file is always new, and so is who names it") {
+TEST_CASE("a phony edge with neither inputs nor a file is always new, and so are its users") {
   Tree tree(
       "build always: phony\nbuild group: phony in always\nbuild far: phony group\n"
       "build waits: phony in || always\nbuild checked: phony |@ out\n"
@@ -253,7 +253,7 @@ TEST_CASE("a discovered file may be missing, and a machine's path counts as it i
   CHECK(tree.disk.looks["/home/me"] == 0);
 }
 
-TEST_CASE("what nobody changed while a command ran did not change") {
+TEST_CASE("a file that was not changed while a command ran counts as unchanged") {
   Tree tree("build out: cat in\n", {{"in", "1"}, {"h", "1"}});
   tree.disk.changed = {{"in", 5}, {"h", 5}};
   tree.digest("in");
@@ -303,7 +303,7 @@ TEST_CASE("a change is seen by each edge that was looked up before it, and by no
   CHECK(tree.changed(before, is_strict, {}, "a") == "in");
   CHECK(tree.changed(before, is_strict, {}, "b") == "in");
   CHECK(tree.changed({tree.table->moment(), 0}, is_strict, {}, "c") == "");
-  // Put back, it has changed once more.
+  // The source gets its old content back, which is another change.
   const FileTable::Since between = {tree.table->moment(), 0};
   tree.disk.files["in"] = "1";
   CHECK(tree.changed(between, is_strict, {}, "c") == "in");
@@ -326,10 +326,10 @@ TEST_CASE("a source first seen after a command was started may have changed sinc
   tree.digest("in");
   const FileTable::Since since = {tree.table->moment(), 10};
   const auto [changed, is_strict, what] = GENERATE(table<int64_t, bool, const char*>({
-      {9, true, ""},    // it was as it is before the command was started
-      {10, true, "h"},  // nobody knows what the command has read
+      {9, true, ""},    // the source last changed before the command was started
+      {10, true, "h"},  // it is unknown which content the command has read
       {12, true, "h"},
-      {12, false, ""},  // others' commands write what they read
+      {12, false, ""},  // not strict: commands may write their inputs
   }));
   CAPTURE(changed, is_strict);
   tree.disk.changed["h"] = changed;
@@ -346,7 +346,7 @@ TEST_CASE("what edges make, folders and the machine's paths do not change while 
   tree.table->set_state(tree.node("mid"), {content_digest("1"), {}, 5});
   const FileTable::Since since = {tree.table->moment(), 0};
   tree.disk.files["mid"] = "2";
-  tree.disk.files["in"] = "2";  // only waited for
+  tree.disk.files["in"] = "2";  // the edge only waits for this input
   tree.disk.set_folder("src", "a\nb\n");
   CHECK(tree.changed(since, is_strict, {"$work"}) == "");
   CHECK(tree.disk.looks["$work"] + tree.disk.looks["/home/me"] == 0);

@@ -6,7 +6,7 @@ using namespace evolve::search;
 
 namespace {
 
-// 400 rows of two columns from 0 to 19, and for each row the target that the test gives.
+// 400 rows of two columns with values from 0 to 19, and a target for each row.
 struct Sample {
   Matrix rows{2, {}};
   std::vector<double> targets;
@@ -29,7 +29,7 @@ double at(const Forest& forest, float a, float b) {
 
 }  // namespace
 
-TEST_CASE("a forest repeats what it was told, steps and all") {
+TEST_CASE("a forest repeats its samples, even with steps") {
   const Sample sample([](float a, float b) { return a < 7 && b >= 12 ? 5.0F : a * 0.1F; });
   Random random(1);
   const Forest forest = Forest::fit(sample.rows, sample.targets, 30, random);
@@ -37,7 +37,7 @@ TEST_CASE("a forest repeats what it was told, steps and all") {
     CHECK(forest.at(sample.rows.row(row)).mean == Approx(sample.targets[row]).margin(1e-6));
 }
 
-TEST_CASE("a forest is unsure where it knows nothing, and sure where it does") {
+TEST_CASE("a forest is unsure where it has no samples, and sure where it has some") {
   const Matrix rows{1, {0, 1, 2, 3, 16, 17, 18, 19}};
   const std::vector<double> targets = {1, 1, 1, 1, 9, 9, 9, 9};
   Random random(3);
@@ -51,7 +51,7 @@ TEST_CASE("a forest is unsure where it knows nothing, and sure where it does") {
   CHECK(forest.at(unknown).mean < 8);
 }
 
-TEST_CASE("columns that say nothing do not make a forest part") {
+TEST_CASE("a forest does not split along columns without information") {
   const Matrix rows{2, {4, 1, 4, 1, 4, 1}};
   const std::vector<double> targets = {1, 2, 6};
   Random random(1);

@@ -41,12 +41,12 @@ Names paths_of(const Graph& graph, const BuildPods& nodes) {
   return out;
 }
 
-// The paths of a list of targets, or the error's message alone.
+// Returns the paths of a list of targets, or only the error's message.
 Names shown(const Graph& graph, const Result<std::vector<NodeId>>& nodes) {
   return nodes ? paths_of(graph, *nodes) : Names{nodes.error().message};
 }
 
-// The first outputs of the edges that use the file.
+// Returns the first outputs of the edges that use the file.
 Names users_of(const Graph& graph, const std::string& path) {
   Names out;
   graph.for_each_user(*graph.find_node(path), [&](EdgeId user) {
@@ -55,7 +55,7 @@ Names users_of(const Graph& graph, const std::string& path) {
   return out;
 }
 
-// The cycle above the targets of a manifest that has the rule "r"; empty: no cycle.
+// Returns the cycle above the targets of a manifest that has the rule "r"; empty: no cycle.
 std::string cycle_of(const std::string& edges, const Names& targets,
                      const ManifestOptions& options = {}) {
   Graph graph;
@@ -96,7 +96,7 @@ TEST_CASE("a node keeps its path when the text that it came from is gone") {
   const NodeId copied = graph.node(text);
   text.assign(text.size(), 'x');
   CHECK(graph.path(copied) == "some/path");
-  // A path that has to be made canonical is not in the kept text.
+  // The canonical form of a path is not in the kept text.
   const std::string_view kept = graph.keep_text("a/./b a/c");
   const NodeId made = graph.node(kept.substr(0, 5), true);
   const NodeId viewed = graph.node(kept.substr(6), true);
@@ -188,7 +188,7 @@ TEST_CASE("a graph in which each output is used has no targets of its own") {
   REQUIRE_FALSE(roots);
   CHECK(roots.error().code == ErrorCode::bad_input);
   CHECK(roots.error().message == "could not determine root nodes of build graph");
-  // With a default, or with a name, it has.
+  // The graph has targets if there is a default, or if a target is named.
   graph.add_default(*graph.find_node("b"));
   CHECK(shown(graph, graph.default_targets()) == Names{"b"});
   CHECK(shown(graph, graph.targets(Names{"a"})) == Names{"a"});
@@ -253,7 +253,7 @@ TEST_CASE("a phony edge that needs itself is told with the option that allows it
   const ManifestOptions strict{.is_phony_cycle_error = true};
   CHECK(cycle_of("build a: phony a b\n", {"a"}, strict) == "a -> a [-w phonycycle=err]");
   CHECK(cycle_of("build a: phony a b\n", {"a"}).empty());
-  // What Ninja's option does not cover is told without it.
+  // Messages about cycles that Ninja's option does not cover do not name the option.
   CHECK(cycle_of("build a: phony | a\n", {"a"}) == "a -> a");
   CHECK(cycle_of("build a: phony b\nbuild b: phony a\n", {"a"}, strict) == "a -> b -> a");
 }
@@ -332,7 +332,7 @@ TEST_CASE("what an edge asks of evolve is read once, when the edge is read") {
                 graph)
               .empty());
   CHECK(graph.extensions(edge_of(graph, "a")).needs == Resources{{"memory", 1 << 30}});
-  // All that edges without such variables have are the defaults.
+  // Edges without such variables have the defaults.
   CHECK(graph.extensions(edge_of(graph, "b")) == Extensions{});
   CHECK(graph.extensions(edge_of(graph, "c")) == Extensions{});
   Extensions changed;
@@ -349,10 +349,10 @@ TEST_CASE("a rule's variables that name each other are told, wherever the circle
   CHECK(rule("  command = $command\n") == "cycle in rule variables: command -> command");
   CHECK(rule("  command = c $depfile\n  depfile = $deps\n  deps = $depfile\n") ==
         "cycle in rule variables: depfile -> deps -> depfile");
-  // Not only above the command.
+  // Cycles are found even if the command does not lead to them.
   CHECK(rule("  command = c\n  depfile = $deps\n  deps = $description\n  description = $deps\n") ==
         "cycle in rule variables: deps -> description -> deps");
-  // One that is named twice names no other.
+  // A variable may be named twice.
   CHECK(rule("  command = $deps $deps $depfile\n  depfile = $deps\n  deps = x\n").empty());
 }
 
@@ -365,7 +365,7 @@ TEST_CASE("an edge's own variable breaks a circle, and a file's does not") {
   CHECK(parse(rule + "build a: r\n", graph) ==
         "cycle in rule variables: description -> command -> description");
   CHECK(graph.find_variable_cycle(edge_of(graph, "a")));
-  CHECK(graph.binding(edge_of(graph, "a"), "command").empty());  // and it ends
+  CHECK(graph.binding(edge_of(graph, "a"), "command").empty());  // and the evaluation ends
 }
 
 TEST_CASE("a value is cut off at the limit, and that is told with the edge") {
@@ -405,7 +405,7 @@ TEST_CASE(
   CHECK(graph.find_pool("none") == nullptr);
 }
 
-TEST_CASE("a scope sees what is above it, and nobody above sees what is in it") {
+TEST_CASE("a scope sees the variables above it, and no scope above sees its variables") {
   Graph graph;
   Scope* below = graph.new_scope(graph.root_scope());
   const Rule* rule = graph.add_rule({"r", {}});
@@ -422,7 +422,7 @@ TEST_CASE("a scope sees what is above it, and nobody above sees what is in it") 
   CHECK(below->find_rule("r") == own);
   CHECK(graph.root_scope()->find_rule("r") == rule);
   CHECK(below->get("x") == "below");
-  CHECK(below->get("y").empty());  // set, though to nothing
+  CHECK(below->get("y").empty());  // set to an empty value
   CHECK(graph.root_scope()->get("x") == "above");
   CHECK(below->find_rule("none") == nullptr);
 }

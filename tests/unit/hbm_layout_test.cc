@@ -1,4 +1,4 @@
-// Tests of which operand a transfer belongs to.
+// Tests of the layout of operands in HBM, which gives the operand of a transfer.
 #include "engine/ir/model/hbm_layout.h"
 
 #include <catch2/catch.hpp>
@@ -28,7 +28,7 @@ TEST_CASE("operands in HBM lie apart, as far as their padded size, and others do
   CHECK_FALSE(layout.address_of(1));
   CHECK_FALSE(layout.address_of(3));
   CHECK(first > parameter_address(kMostParameters));
-  // Addresses count units of 32 bytes. A bfloat16 array gets more room than it takes.
+  // Addresses count units of 32 bytes. A bfloat16 array gets more room than it needs.
   CHECK(second - first >= 4096U * 32768 * 2 / 32);
   CHECK(last - second >= 32 * 128 * 4 / 32);
   CHECK(layout.at(first)->operand == 0U);
@@ -40,7 +40,7 @@ TEST_CASE("operands in HBM lie apart, as far as their padded size, and others do
   CHECK_FALSE(layout.at(0));
 }
 
-TEST_CASE("what there is no room for lies nowhere, and what comes after it has its place") {
+TEST_CASE("an operand without room has no address, and the next operand has one") {
   const HbmLayout layout(with_operands({{0, "hbm", "f32", {1U << 31, 1U << 31, 1U << 31}, false},
                                         {1, "hbm", "f32", {1U << 20, 1U << 17}, false},
                                         {2, "hbm", "f32", {0, 8}, false}}));

@@ -57,13 +57,13 @@ TEST_CASE("a history has the seed first, then every variant with what became of 
   CHECK(history[2].program.empty());
   CHECK(history[2].rejection->kind == "lower-error");
   CHECK(!history[2].rejection->evidence);
-  // The next round adds only its variants, because the seed is there already.
+  // The next round adds only its variants, because the history already has the seed.
   SelectionRequest second = request_of({variant("v0003", "p3", 0.4)});
   second.round = 2;
   CHECK(after(history, second).size() == 4);
 }
 
-TEST_CASE("a program that is known says whose it is, of its own round, too") {
+TEST_CASE("a known program names its first variant, also one of the same round") {
   const History first = after({}, request_of({variant("v0001", "p0", 1), variant("v0002", "p2", 1),
                                               variant("v0003", "p2", 1), variant("v0004", "", 0),
                                               variant("v0005", "", 0)}));
@@ -91,7 +91,7 @@ TEST_CASE("history.jsonl is a line a variant, and reads back") {
   CHECK(read_history("")->empty());
 }
 
-TEST_CASE("what is no history is an external error with its line") {
+TEST_CASE("a text that is not a history is an external error with its line") {
   const std::string good = history_lines(after({}, request_of({})));
   for (const char* line :
        {"{", "7", "{}", R"({"variant": "v1", "round": 1, "parameters": {}})",

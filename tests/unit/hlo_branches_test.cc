@@ -1,4 +1,4 @@
-// Tests of which branches of XLA's own conditionals count.
+// Tests of XLA's own conditionals: which branches count.
 #include "engine/ir/readers/hlo_branches.h"
 
 #include <fmt/format.h>
@@ -16,8 +16,8 @@ using namespace evolve::ir;
 
 namespace {
 
-// Returns a conditional of three branches, of which the second has a conditional of its own, and
-// the code around.
+// Returns an HLO module with a conditional of three branches. The second branch has a conditional
+// of its own.
 std::string three_branches(std::string_view attributes =
                                "branch_computations={%first, %second, "
                                "%third}") {
@@ -58,7 +58,8 @@ ENTRY %main (x: s32[8], n: s32[]) -> s32[8] {{
                      attributes);
 }
 
-// The top-level program calls the modules of all branches, because it chooses by flags.
+// Returns a top-level program. It calls the modules of all branches, because flags choose the
+// branch.
 std::string calls(std::string_view opcode) {
   return fmt::format(
       " 0 : {{ %1 = inlined_call %s9_s9 /* %middle.1 = s32[8]{{0}} {0}(%a.3) */ }}\n"
@@ -94,7 +95,7 @@ Times times_of(const ProgramRun& run) {
 
 }  // namespace
 
-TEST_CASE("of a conditional the dearer branch counts, and the cheaper one is told") {
+TEST_CASE("the dearer branch of a conditional counts, and the cheaper one is reported") {
   auto run = run_program(dumps_of(three_branches()), kToy);
   INFO((run ? "" : run.error().message));
   REQUIRE(run);

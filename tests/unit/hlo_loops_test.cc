@@ -1,4 +1,4 @@
-// Tests of how often XLA's own loops run.
+// Tests of XLA's own loops: how often they run.
 #include "engine/ir/readers/hlo_loops.h"
 
 #include <fmt/format.h>
@@ -77,7 +77,7 @@ std::optional<uint64_t> passes(const std::string& text, const std::string& name)
 
 }  // namespace
 
-TEST_CASE("a loop that counts from a constant to a constant is gone through so often") {
+TEST_CASE("a loop from one constant to another has a known number of passes") {
   const std::string text = text_of("constant(1)", "constant(3)", "LT");
   CHECK(passes(text, "result") == 1);
   CHECK(passes(text, "outer.1") == 3);      // 1, 4, 7
@@ -86,7 +86,7 @@ TEST_CASE("a loop that counts from a constant to a constant is gone through so o
   CHECK_FALSE(passes(text, "nowhere"));
 }
 
-TEST_CASE("how often another loop is gone through is not known") {
+TEST_CASE("other loops have an unknown number of passes") {
   for (const std::string& text :
        {text_of("copy(%n)", "constant(3)", "LT"), text_of("constant(1)", "copy(%at.4)", "LT"),
         text_of("constant(1)", "constant(0)", "LT"),
@@ -98,8 +98,8 @@ TEST_CASE("how often another loop is gone through is not known") {
   }
 }
 
-TEST_CASE("the step is that of the counter itself, and of nothing else that grows") {
-  // The counter steps from another element, so its sum is not of itself and a constant.
+TEST_CASE("the step is that of the counter itself, and not of another growing value") {
+  // The counter's new value is the sum of another element and a constant.
   const auto replaced = [](std::string text, std::string_view from, std::string_view to) {
     const size_t at = text.find(from);
     REQUIRE(at != std::string::npos);
@@ -116,10 +116,10 @@ TEST_CASE("the step is that of the counter itself, and of nothing else that grow
   const std::string swapped =
       "the number of passes of the loop 'loop.4' is unknown: its body does not only add a constant "
       "to its counter, element 0";
-  // The sum is of another element of the tuple, which only looks like the counter.
+  // The sum adds to another element of the tuple, which only looks like the counter.
   CHECK(why(replaced(counts, "%at.2 = s32[] get-tuple-element(%t.2), index=0",
                      "%at.2 = s32[] get-tuple-element(%t.2), index=2")) == swapped);
-  // The sum is of a value that is no element of the loop's tuple at all.
+  // The sum adds to a value that is not an element of the loop's tuple.
   CHECK(why(replaced(counts, "add(%at.2, %two.2)", "add(%inner.1, %two.2)")) == swapped);
   // The condition must read its own tuple, not a tuple of another computation.
   CHECK(why(replaced(counts, "get-tuple-element(%t.1), index=0",
@@ -145,7 +145,8 @@ TEST_CASE("a counter may go down, and stop at its limit or behind it") {
 }
 
 TEST_CASE("what a loop of XLA's own calls counts for each pass") {
-  // The top-level program does not know the length of the loop, because it reads a flag for that.
+  // The top-level program does not show the length of the loop, because it reads the length from a
+  // flag.
   Dumps dumps = {{"TLP/packed-bundles-post-ra.txt",
                   " 0 LB: > { %5 = inlined_call %s9_s9 /* %inner.1 = s32[8]{0} add(%values.2, "
                   "%values.2) */ ;; %s1_s0 = sld [smem:[#allocation1]] }\n"

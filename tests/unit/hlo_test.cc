@@ -1,4 +1,4 @@
-// Tests of HLO text: what stands in it, and which instructions do the same work.
+// Tests of HLO text: its instructions, and which instructions do the same work.
 #include "engine/ir/readers/hlo.h"
 
 #include <catch2/catch.hpp>
@@ -82,7 +82,7 @@ TEST_CASE("the same work is the same, whatever it is called") {
   HloModule module = parsed(kText);
   CHECK(module.work_of("f.1") == module.work_of("f.3"));
   CHECK(module.work_of("f.1") != module.work_of("f.4"));
-  // The operand of f.2 lies elsewhere.
+  // The operand of f.2 is in another memory.
   CHECK(module.work_of("f.1") != module.work_of("f.2"));
   CHECK(module.work_of("nobody").empty());
 }
@@ -102,7 +102,7 @@ TEST_CASE("an instruction goes on to its last bracket") {
   CHECK(module->find("r")->line == 5);
 }
 
-TEST_CASE("behind a computation may stand where it runs") {
+TEST_CASE("a computation may be followed by the place where it runs") {
   auto module = parse_hlo(
       "%f (a: s32[]) -> s32[] {\n  ROOT %a = s32[] parameter(0)\n}, "
       "execution_thread=\"sparsecore\"\n\nENTRY %main () -> s32[] {\n}\n",
@@ -174,7 +174,7 @@ TEST_CASE("matrix products are counted by what they contract, in what an instruc
   CHECK(module->matrix_flops_of("two") == 2.0 * 2 * 8 * 256 * 256 * 128);
 }
 
-TEST_CASE("what is no HLO is refused with its line") {
+TEST_CASE("a text that is not HLO is refused with its line") {
   std::string head = "HloModule x\n\n%c (a: s32[]) -> s32[] {\n";
   CHECK(error_of(head) == "hlo:3: a computation does not end");
   CHECK(error_of(head + "  %a = s32[] parameter(0)\n") == "hlo:4: a computation does not end");

@@ -1,4 +1,4 @@
-// Tests of what a garbage collection removes.
+// Tests of garbage collection: which blobs it removes.
 #include "cache/housekeeping.h"
 
 #include <catch2/catch.hpp>
@@ -32,14 +32,14 @@ TEST_CASE("nothing goes while the limits hold") {
   CHECK(what_goes({}, size(0)).empty());
 }
 
-TEST_CASE("too old ones go first, then no more than has to") {
+TEST_CASE("blobs that are too old go first, then only as many as necessary") {
   const std::vector<Weighed> blobs = {blob(), blob(100, 3 * kDay), blob(), blob()};
   CHECK(what_goes(blobs, {std::nullopt, 2 * kDay}) == std::vector<size_t>{1});
   CHECK(what_goes(blobs, {250, 2 * kDay}) == std::vector<size_t>{1, 0});
   CHECK(what_goes(blobs, size(399)) == std::vector<size_t>{1});
 }
 
-TEST_CASE("those go that give back least for their bytes and their age") {
+TEST_CASE("the blobs that are worth least for their bytes and their age go first") {
   CHECK(what_goes(std::vector{blob(100, kDay, 5), blob(100, kDay, 1)}, size(100)) ==
         std::vector<size_t>{1});
   CHECK(what_goes(std::vector{blob(100), blob(1000, kDay, 1)}, size(100)) ==
@@ -51,7 +51,7 @@ TEST_CASE("those go that give back least for their bytes and their age") {
         std::vector<size_t>{1});
 }
 
-TEST_CASE("what a record pins, or a build may be using, stays whatever the limits") {
+TEST_CASE("a blob that a record pins, or that a build may use, stays whatever the limits are") {
   std::vector<Weighed> blobs = {blob(100, 100 * kDay), blob(100, 1)};
   blobs[0].is_pinned = true;
   CHECK(what_goes(blobs, {0, 0}).empty());

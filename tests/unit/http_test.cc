@@ -1,5 +1,5 @@
-// Tests of the HTTP port against a server on this machine that plays a script: the answer to a POST
-// is taken as it comes, and a server that falls silent is given up.
+// Tests of the HTTP port against a server on this machine that plays a script: the client reads the
+// answer to a POST as it arrives, and gives up a server that falls silent.
 #include "engine/world/http.h"
 
 #include <arpa/inet.h>
@@ -16,7 +16,8 @@ using world::Fd;
 
 namespace {
 
-// Answers one connection with pieces, and then closes it, or holds it until the client is gone.
+// Answers one connection with pieces. Then it closes the connection, or holds it until the client
+// is gone.
 class Server {
  public:
   Server(std::vector<std::string> pieces, bool holds) {

@@ -1,4 +1,4 @@
-// Tests of where sequences differ, and of how that is shown for texts.
+// Tests of hunks: where two sequences differ, and how the difference between texts is shown.
 #include "engine/core/text/hunks.h"
 
 #include <catch2/catch.hpp>
@@ -31,7 +31,7 @@ TEST_CASE("hunks are where two sequences differ") {
   CHECK(hunks(letters("abc"), {}) == std::vector<Hunk>{{0, 3, 0, 0}});
 }
 
-TEST_CASE("what hunks replace makes the one sequence of the other") {
+TEST_CASE("hunks turn one sequence into the other") {
   std::mt19937 random(7);
   for (int i = 0; i < 500; ++i) {
     std::string a, b;

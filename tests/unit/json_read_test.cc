@@ -1,5 +1,5 @@
-// Tests of reading JSON that others wrote: empty values where anything goes, and errors with a
-// path.
+// Tests of reading JSON that others wrote: functions that give empty values, and a reader whose
+// errors have a path.
 #include "engine/core/json_read.h"
 
 #include <catch2/catch.hpp>
@@ -21,7 +21,7 @@ std::string problem(const json& document, const Read& read) {
 
 }  // namespace
 
-TEST_CASE("what is missing or of another type is read as empty") {
+TEST_CASE("a value that is missing or of another type is read as empty") {
   const json object = {{"name", "k"}, {"share", 0.5},       {"list", {"a", 1, "b"}},
                        {"less", -1},  {"in", {{"a/b", 2}}}, {"many", 1e300}};
   CHECK(text_at(object, "name") == "k");
@@ -40,7 +40,7 @@ TEST_CASE("what is missing or of another type is read as empty") {
   CHECK(text_at_place(object, "/name") == "k");
 }
 
-TEST_CASE("a reader gives what is there") {
+TEST_CASE("a reader gives the values of a document") {
   const json document = {{"kernels", {{{"name", "k.1"}, {"times", 3}, {"is_new", true}}}},
                          {"share", 0.5},
                          {"none", nullptr}};
@@ -57,7 +57,7 @@ TEST_CASE("a reader gives what is there") {
   CHECK(reader.status());
 }
 
-TEST_CASE("a reader says where what is wrong") {
+TEST_CASE("a reader's error says where the problem is") {
   const json document = {{"kernels", {{{"name", "k.1"}, {"times", 3}}, {{"times", -1}}}}};
   CHECK(problem(document, [](const JsonReader& at) {
           return at.at("kernels").items().at(1).at("name").text();

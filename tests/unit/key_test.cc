@@ -24,7 +24,7 @@ KeyWriter key_of(const std::string& manifest, const std::vector<MachineBinding>&
   EdgeId edge = *graph.node(*graph.find_node(target)).made_by;
   InputDigests inputs;
   for (NodeId node : graph.edge(edge).content_inputs()) {
-    // The content of "dir/in" is "in": the same bytes under another path.
+    // The content of "dir/in" is "in", so that files under different paths have the same bytes.
     std::string path = graph.path(node);
     inputs.content.push_back(digest_of(path.substr(path.rfind('/') + 1)));
   }
@@ -94,7 +94,7 @@ TEST_CASE("paths of this machine are symbolic in a key") {
   CHECK(key.parts()[1].value == "$python $work/in --to=$work/out");
 }
 
-TEST_CASE("what a folder is called decides nothing, though the shell needs it in quotes") {
+TEST_CASE("a folder's name is not in a key, although the shell needs it in quotes") {
   auto symbolic = [](const std::string& work, const std::string& command) {
     return symbolic_command(command, std::array{MachineBinding{"work", work}});
   };
@@ -102,13 +102,13 @@ TEST_CASE("what a folder is called decides nothing, though the shell needs it in
   CHECK(plain == "cat $work/in --to=$work/out '--x y'");
   CHECK(symbolic("my plan", "cat 'my plan'/in --to='my plan/out' '--x y'") == plain);
   CHECK(symbolic("/it's $a", "cat '/it'\\''s $a/in' --to='/it'\\''s $a'/out '--x y'") == plain);
-  // Other words with the same letters stay other words.
+  // Different words with the same letters stay different.
   CHECK(symbolic("my plan", "cat 'my plan/a b'") != symbolic("my plan", "cat 'my plan/a' b"));
   CHECK(symbolic("my plan", "cat 'my planet/a'") == "cat 'my planet/a'");
   CHECK(symbolic("my plan", "cat 'my plan") == "cat 'my plan");
 }
 
-TEST_CASE("what is measured on one kind of device, or by one protocol, is no result for another") {
+TEST_CASE("a measurement on one kind of device, or by one protocol, is not a result for another") {
   auto key = [](const std::string& kind, const std::string& protocol) {
     return key_of("rule r\n  command = c\nbuild out: r\n  class = measured\n  device_kind = " +
                   kind + "\n  protocol = " + protocol + "\n")
@@ -170,7 +170,7 @@ TEST_CASE("depfiles of compilers and steps are read") {
   CHECK(read->inputs == std::vector<std::string>{"a.h", "dir/b.h", "with space", "c$d", "e"});
   CHECK(read->outputs == std::vector<std::string>{"out"});
   CHECK(parse_depfile("")->inputs.empty());
-  // GCC's -MP, and outputs on lines of their own.
+  // GCC writes rules such as that of `x.h` with -MP. Outputs may have lines of their own.
   read = parse_depfile("a \\\n b: x.h\nx.h:\n");
   REQUIRE(read);
   CHECK(read->inputs == std::vector<std::string>{"x.h"});
@@ -184,15 +184,15 @@ TEST_CASE("what a depfile cannot say is told in Ninja's words") {
 
 TEST_CASE("backslashes in depfiles are read as Ninja reads them") {
   auto [text, path] = GENERATE(table<const char*, const char*>({
-      {R"(a\b)", R"(a\b)"},  // kept where nothing is escaped
+      {R"(a\b)", R"(a\b)"},  // kept, because the backslash escapes nothing
       {R"(a\\b)", R"(a\\b)"},
       {R"(a\#b)", R"(a#b)"},
-      {R"(a\\#b)", R"(a\#b)"},  // one of them escapes
+      {R"(a\\#b)", R"(a\#b)"},  // the second backslash escapes
       {R"(c\:x)", R"(c:x)"},
       {R"(a\ b)", R"(a b)"},
-      {R"(a\\\ b)", R"(a\ b)"},  // an odd number: half of them, and the blank
+      {R"(a\\\ b)", R"(a\ b)"},  // an odd number: half of them stay, with the blank
       {R"(a\\ )", R"(a\\)"},     // an even number: the name ends
-      {"a\\\\", "a\\\\"},        // two of them before a newline are no continuation
+      {"a\\\\", "a\\\\"},        // two backslashes before a newline do not continue the line
   }));
   CAPTURE(text);
   auto read = parse_depfile(fmt::format("out: {}\n", text));

@@ -99,7 +99,7 @@ TEST_CASE("of several files the first to name a thing counts") {
   CHECK(access->credential.token == "first");
 }
 
-TEST_CASE("what is wrong with a kubeconfig is said, with its place") {
+TEST_CASE("a kubeconfig's error has its place") {
   Disk disk{{{"/gke", kGke},
              {"/list", "- a\n"},
              {"/nameless", "clusters:\n- cluster: {}\n"},
@@ -146,7 +146,7 @@ TEST_CASE("a pod finds itself") {
   CHECK(six->server == "https://[fd00::1]:443");
 }
 
-TEST_CASE("a plugin's answer is believed only if it is one") {
+TEST_CASE("a plugin's answer counts only if it has the right form") {
   const CredentialPlugin plugin = {"client.authentication.k8s.io/v1", "plug", {}, {}, ""};
   auto answer = [&](const std::string& version, const std::string& status) {
     return parse_plugin_answer(

@@ -1,4 +1,5 @@
-// Tests of the plan: edges that learn of their files, or of who makes them, during the build.
+// Tests of the plan: edges that learn during the build of a file that they need, or of the edge
+// that makes it.
 #include <catch2/catch.hpp>
 
 #include "tests/planned.h"
@@ -82,7 +83,7 @@ TEST_CASE("edges that wait for each other by late files alone are told as a cycl
   CHECK(planned.wait_for("c", {"a"}) == "dependency cycle: a -> c -> a");
 }
 
-TEST_CASE("what an edge validates with is no part of a cycle") {
+TEST_CASE("an edge's validations are not part of a cycle") {
   Planned planned("build a: r |@ check\nbuild check: r b\nbuild b: r\n");
   CHECK(planned.wait_for("b", {"a"}) == "waits");
   CHECK(planned.order() == Names{"a", "b", "check"});
@@ -123,7 +124,7 @@ TEST_CASE("a maker that becomes known is not built for a file that no edge of th
   CHECK(planned.ready() == Names{"main.o"});
 }
 
-TEST_CASE("nobody waits for a maker that is done when it becomes known") {
+TEST_CASE("no edge waits for a maker that is done when it becomes known") {
   Planned planned("build main.o: r lib.h\nbuild lib: r\n");
   planned.finish("lib");
   CHECK(planned.learn("lib", {"lib.h"}).empty());

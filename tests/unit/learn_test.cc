@@ -1,5 +1,5 @@
-// Tests of what a campaign's history teaches: what is accepted, what stays proposed, what counts as
-// the same, and what a person says.
+// Tests of learning from a campaign's history: which learnings are accepted, which stay proposed,
+// which count as the same, and how a person's entries count.
 #include "engine/search/learning/learn.h"
 
 #include <fmt/format.h>
@@ -67,7 +67,7 @@ TEST_CASE("a gain that counts is a success, a smaller one a proposal, a tie noth
   CHECK(!lessons.proposed[0].is_by_model);
 }
 
-TEST_CASE("what a slow parent is beaten by is no gain where the seed is faster", "[learn]") {
+TEST_CASE("a child of a slow parent is not a gain if the seed is faster", "[learn]") {
   const Lessons lessons =
       learn({seed, scored(1, "v0000", "BLOCK_M 512 -> 8", 0.3), scored(2, "v0001", "unroll", 0.9),
              scored(3, "v0001", "in another order", 1.2)},
@@ -106,7 +106,7 @@ TEST_CASE("a rejection teaches once, whatever its numbers", "[learn]") {
   CHECK(lessons.accepted.entries[1].id == "F002");
 }
 
-TEST_CASE("what models write is proposed with what became of it, and accepted with a gain",
+TEST_CASE("a model's learning is proposed with the variant's result, and accepted with a gain",
           "[learn]") {
   PastVariant fast = scored(1, "v0000", "rewrite by m: wide", 1.5);
   fast.exchange = ExchangeSummary{"m", "rewrite", 0, 0, {"Wide blocks save steps."}};
@@ -143,13 +143,13 @@ TEST_CASE("a person has the last word, in words and numbers of their own", "[lea
   CHECK(lessons.accepted.entries[2].id == "S002");
   CHECK(lessons.proposed.empty());
 
-  // A person's word after a round changes no earlier round.
+  // An entry that a person wrote after a round does not hold in earlier rounds.
   CHECK(learnings_in_round(mine, 1, "matmul").entries.size() == 2);
   CHECK(learnings_in_round(mine, 2, "matmul").entries.size() == 3);
   CHECK(learnings_in_round(mine, 1, "softmax").entries.size() == 3);
 }
 
-TEST_CASE("what no step has judged teaches nothing", "[learn]") {
+TEST_CASE("a variant that no step has judged teaches nothing", "[learn]") {
   const Lessons lessons =
       learn({seed, rejected(1, "an answer", "adopt", "no-code", "there is no code"),
              rejected(2, "nearly v0001", "novelty", "near-duplicate", "0.01 from v0001"),

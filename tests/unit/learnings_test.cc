@@ -10,7 +10,7 @@ using namespace evolve::search;
 
 namespace {
 
-// All spellings of an entry, a field and a section.
+// A file with all spellings of an entry, a field and a section.
 constexpr const char* kSpellings = R"(# What we know
 
 Read this first.
@@ -90,7 +90,7 @@ const Learning& find(const Learnings& learnings, const std::string& id) {
   return learnings.entries.front();
 }
 
-// Returns a text drawn from the pieces of headings, fields, lists and code, and from much else.
+// Returns a random text of pieces of headings, fields, lists, code, and other pieces.
 std::string drawn_text(uint64_t seed) {
   static const std::vector<std::string> kPieces = {"\n",
                                                    "\n",
@@ -188,7 +188,7 @@ TEST_CASE("learnings are written in the documented form") {
   CHECK(write_learnings({}) == "# Learnings\n");
 }
 
-TEST_CASE("what is read of any text is read again of what is written of it") {
+TEST_CASE("the learnings of any text are the same after they are written and read again") {
   for (uint64_t seed = 0; seed < 20'000; ++seed) {
     const std::string text = drawn_text(seed);
     const Learnings read = parse_learnings(text);
@@ -218,7 +218,7 @@ TEST_CASE("an entry goes to the end of its section, and all else stays as it is"
         std::vector<std::string>{"FP1", "F009", "S001"});
 }
 
-TEST_CASE("a new id has a number that none of its kind has, in any spelling") {
+TEST_CASE("a new id has a number that no other id of its kind has, in any spelling") {
   const Learnings read =
       parse_learnings("### [FP2-gmm] a\n### F001: b\n### SO1: c\n### [S003] d\n");
   CHECK(free_id(read.entries, LearningKind::failure) == "F003");

@@ -10,7 +10,7 @@ using namespace evolve;
 
 namespace {
 
-// The tokens of a text by their names, up to its end or to an error.
+// Returns the names of a text's tokens, up to its end or to an error.
 std::string tokens(const std::string& text) {
   Lexer lexer("f", text);
   std::string out;
@@ -22,7 +22,7 @@ std::string tokens(const std::string& text) {
   }
 }
 
-// Pieces as one text, with variables as "<name>".
+// Returns pieces as one text, with variables as "<name>".
 std::string shown(const std::vector<Piece>& pieces) {
   std::string out;
   for (const Piece& piece : pieces) {
@@ -51,7 +51,7 @@ std::string value(const std::string& text) {
   return take(Kind::value, text);
 }
 
-// The paths from the start of a text on, each in brackets, and then the token that ends them.
+// Returns the paths at the start of a text, each in brackets, and then the token that ends them.
 std::string paths(const std::string& text) {
   Lexer lexer("f", text);
   std::string out;
@@ -98,7 +98,7 @@ TEST_CASE("a keyword is a whole word in small letters") {
 TEST_CASE("blanks are an indent only before the first word of a line") {
   CHECK(tokens(" a  b \n") == "indent identifier identifier newline eof");
   CHECK(tokens("a\n   b\n") == "identifier newline indent identifier newline eof");
-  // A line of blanks alone is as an empty one.
+  // A line that has only blanks counts as an empty line.
   CHECK(tokens("a\n   \n\n") == "identifier newline newline newline eof");
   CHECK(tokens("a\r\n  \r\n b\r\n") == "identifier newline newline indent identifier newline eof");
   CHECK(tokens("a\n  ") == "identifier newline indent eof");
@@ -120,10 +120,10 @@ TEST_CASE("a sign of comments within a path or a value is a part of it") {
 TEST_CASE("a line that goes on after a dollar is one line") {
   CHECK(tokens("build $\n  a $\r\n: $\n$\n r\n") ==
         "'build' identifier ':' identifier newline eof");
-  CHECK(tokens("$\na\n") == "lexing error");  // nothing goes on before the first word
+  CHECK(tokens("$\na\n") == "lexing error");  // a line cannot go on before its first word
 }
 
-TEST_CASE("tabs and other signs are no tokens, and a tab is told as one") {
+TEST_CASE("tabs and other signs are not tokens, and a tab has a message of its own") {
   for (const char* text : {"\ta", "\t", "\t# comment\n"}) {
     Lexer lexer("f", text);
     CHECK(lexer.next() == Token::error);
@@ -161,7 +161,7 @@ TEST_CASE("a value is the rest of its line, signs and blanks included") {
   CHECK(lexer.take(Token::equals));
   std::vector<Piece> pieces;
   REQUIRE(lexer.value(pieces));
-  CHECK(shown(pieces) == "a  b");  // blanks before a value are no part of it
+  CHECK(shown(pieces) == "a  b");  // blanks before a value are not part of it
   CHECK(lexer.identifier() == "y");
 }
 
@@ -199,7 +199,7 @@ TEST_CASE("variables are told apart from the text around them") {
   for (auto read : {path, value}) {
     CHECK(read("a$b/c\n") == "a<b>/c");
     CHECK(read("$a$b${c}d\n") == "<a><b><c>d");
-    CHECK(read("$a_b-9.c\n") == "<a_b-9>.c");  // dots are part of names in braces alone
+    CHECK(read("$a_b-9.c\n") == "<a_b-9>.c");  // dots are part of names only in braces
     CHECK(read("${a.b-c_9}.d\n") == "<a.b-c_9>.d");
     CHECK(read("$a:\n").starts_with("<a>"));
     CHECK(read("$$$a\n") == "$<a>");
@@ -285,14 +285,14 @@ TEST_CASE("a token that is not the wanted one is left where it is") {
   CHECK(lexer.take(Token::end));
 }
 
-TEST_CASE("an indent that is not wanted is left for who wants it") {
+TEST_CASE("an indent that is not wanted is left for the next call") {
   Lexer lexer("f", "  a\n");
   CHECK_FALSE(lexer.take(Token::identifier));
   CHECK(lexer.take(Token::indent));
   CHECK(lexer.take(Token::identifier));
 }
 
-TEST_CASE("an identifier may be a keyword, and where none is nothing is taken") {
+TEST_CASE("an identifier may be a keyword, and nothing is taken if there is none") {
   Lexer lexer("f", "build   rule.x = :\n");
   CHECK(lexer.identifier() == "build");
   CHECK(lexer.identifier() == "rule.x");

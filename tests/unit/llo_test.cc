@@ -1,5 +1,5 @@
-// Tests of one of libtpu's LLO passes: regions, what they hold in which memory and for how long,
-// and spills.
+// Tests of one of libtpu's LLO passes: its regions, their allocations (memory and lifetime), and
+// spills.
 #include "engine/ir/readers/llo.h"
 
 #include <catch2/catch.hpp>
@@ -125,7 +125,7 @@ TEST_CASE("regions side by side share their room") {
   CHECK(vmem.bytes == 0x3800);
   CHECK(vmem.peak_bytes == 0x3000);
   CHECK(vmem.spilled_bytes == 0x2000);
-  // A name for an address takes no memory.
+  // A name for an address occupies no memory.
   CHECK(space_use(*pass, "smem").bytes == 4);
   CHECK(space_use(*pass, "hbm").peak_bytes == 0);
 }
@@ -150,7 +150,7 @@ TEST_CASE("a pass with stack traces is read up to them") {
   CHECK(pass->allocations[0].bytes == 0);
 }
 
-TEST_CASE("what is no whole pass is told with its line") {
+TEST_CASE("a pass that is not whole is refused with its line") {
   CHECK(message("") == "x:0: the pass has no regions");
   CHECK(message("$region0:\n  %1 = vnop") == "x:2: the file ends within a line");
   CHECK(message("$region0:\n  %1 = vnop\n  $region1: parent=0\n") ==
@@ -176,7 +176,7 @@ TEST_CASE("what is no whole pass is told with its line") {
   }
 }
 
-TEST_CASE("passes that were mixed up are told with the line") {
+TEST_CASE("passes that were mixed up are refused with the line") {
   CHECK(message("$region0:\n  %1 = vnop\n$region0:\n  %1 = vnop\n") ==
         "x:3: region 0 appears twice");
   CHECK(message("$region0:\n  $region1: parent=3\n    _\n") ==

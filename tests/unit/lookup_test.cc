@@ -1,5 +1,5 @@
-// Tests of the look-up over fakes: whether an edge is up to date, which stored result it gets, and
-// why it has to run.
+// Tests of the look-up over fakes: whether an edge is up to date, which stored result the edge
+// gets, and why the edge has to run.
 #include "engine/build/lookup.h"
 
 #include <catch2/catch.hpp>
@@ -13,7 +13,7 @@ using Kind = Reason::Kind;
 namespace {
 
 const char* const kCat = "rule cat\n  command = cat $out $in\n";
-// `inc IN` also reads `header`, which its depfile tells.
+// `inc IN` also reads `header`, which its depfile names.
 const char* const kInc = "rule inc\n  command = inc $out $in\n  depfile = $out.d\n";
 
 // A world with a manifest and its files.
@@ -62,7 +62,7 @@ std::string change(const std::string& of, const std::string& before, const std::
   return of + ": " + content_digest(before).brief() + " -> " + content_digest(after).brief();
 }
 
-// A rule that says what the test tells it to say, and notes what it was asked.
+// A rule that returns the judgement of the test, and records its calls.
 class FixedRule : public UpToDateRule {
  public:
   Judgement judgement;
@@ -236,7 +236,7 @@ TEST_CASE("an edge is up to date as long as its inputs and outputs are what they
   World world;
   fill(world, "build out: inc in\n", {{"in", "1"}, {"header", "h"}});
   REQUIRE(world.build());
-  // What is stored for it does not matter.
+  // The result that is stored for the edge does not matter.
   world.memo.results.clear();
   const EdgeId out = maker_of(world, "out");
   {
@@ -316,7 +316,7 @@ TEST_CASE("a tentative edge has the ledger's result, under a confirmed key alone
   CHECK((*results.find(out, key))->output == "ledger");
   CHECK(results.may_stand(out, key));
   CHECK_FALSE(*results.find(out, other));
-  // What only a memo says is no answer, even then.
+  // A result that only the memo has does not count, even if its key is confirmed.
   world.ledger.results.clear();
   CHECK_FALSE(*results.find(out, key));
 }
@@ -394,11 +394,12 @@ TEST_CASE("what another rule accepts is up to date by content, too, if no run is
     Lookup lookup = world.lookup();
     CHECK(is_settled(lookup, out));
   }
-  // It counts with the inputs that the rule knew of.
+  // The inputs that the rule named count for the edge.
   world.files.files["h"] = "2";
   Lookup lookup = world.lookup();
   CHECK_FALSE(is_settled(lookup, out));
-  // Accepted once more, the edge is still not up to date by content, because a run is known.
+  // The rule accepts the edge once more. The edge is still not up to date by content, because a run
+  // is known.
   FixedRule rule;
   lookup.use(rule);
   CHECK(is_settled(lookup, out));
@@ -439,7 +440,7 @@ TEST_CASE("another rule is told of each edge that ran") {
 
 namespace {
 
-// A memo that is asked from far away, and notes what was announced to it.
+// A memo on another machine, which records the keys that were announced to it.
 class FarMemo : public tests::FakeMemo {
  public:
   std::vector<std::vector<Digest>> foreseen;
@@ -451,7 +452,7 @@ class FarMemo : public tests::FakeMemo {
   }
 };
 
-// A disk that cannot say what is at one path.
+// A disk on which the look-up of one path fails.
 class PartlyBroken : public tests::FakeFiles {
  public:
   std::string broken;
@@ -469,7 +470,7 @@ TEST_CASE("a far memo is told at once of all edges that may be looked up, and on
   fill(world, "build a: cat in\nbuild done: cat in\nbuild b: inc in\nbuild out: cat a b\n",
        {{"in", "1"}, {"header", "h"}});
   REQUIRE(world.build());
-  // Another clone, in which one edge is up to date.
+  // This is another clone, in which one edge is up to date.
   for (const char* name : {"a", "b", "out"}) world.snapshot.forget(maker_of(world, name));
   FarMemo far(world.memo);
   Lookup lookup(*world.graph, world.files, far, world.ledger, world.snapshot, {});
@@ -482,7 +483,7 @@ TEST_CASE("a far memo is told at once of all edges that may be looked up, and on
                      b = found(lookup, maker_of(world, "b"));
   REQUIRE(far.foreseen.size() == 2);
   CHECK(far.foreseen[0] == std::vector{a.declared.key(), b.declared.key()});
-  // What the far memo knows of discovered inputs leads to another key.
+  // The discovered inputs that the far memo stores lead to another key.
   CHECK(far.foreseen[1] == std::vector{b.full->key()});
   REQUIRE(lookup.look_ahead(plan));
   CHECK(far.foreseen.size() == 2);

@@ -59,7 +59,7 @@ TEST_CASE("bundles without matrix work are vector, spill, scalar or latency") {
   CHECK(cycles(all, Cause::latency) == 1);
 }
 
-TEST_CASE("a wait is for bytes that pass, then for the latency; what nobody waits for drains") {
+TEST_CASE("a wait is for bytes that pass, then for the latency; transfers without a wait drain") {
   CyclesByCause all = causes(
       " 0 : { %1 = dma.hbm_to_vmem 0, 100, 0, [#allocation1] }\n"
       " 0x1 : { %2 = dma.done.wait [#allocation1], 100 }\n"

@@ -145,7 +145,7 @@ TEST_CASE("values that double each other end with their place, not with the memo
   CHECK(error_of(text) ==
         "build.ninja:24: value longer than 67108864 bytes\nx = $x$x\n        ^ near here");
 
-  // Each value is below the limit, but all of them together are above it.
+  // Each value is below the limit, but their sum is above it.
   text = "x = 0123456789\n";
   for (int i = 0; i < 22; ++i) text += "x = $x$x\n";
   for (int i = 0; i < 30; ++i) text += "y = $x$\n  a\n";

@@ -1,5 +1,5 @@
 // Tests of the parts of the ninja front end that need no process: status lines, long lines, dyndep
-// files, and what compilers report of their inputs.
+// files, and the inputs that compilers report.
 #include <catch2/catch.hpp>
 
 #include "engine/core/path.h"
@@ -22,11 +22,11 @@ TEST_CASE("a long line loses its middle, and no color") {
   CHECK(elide_middle("0123456789", 0).empty());
   CHECK(elide_middle(red + "0123456789" + plain, 10) == red + "0123456789" + plain);
   CHECK(elide_middle(red + "0123456789" + plain, 9) == red + "012...789" + plain);
-  // Codes inside the gap stay, so that the rest of the line has its color.
+  // Codes inside the gap stay, so that the rest of the line keeps its color.
   CHECK(elide_middle("01234" + red + "56" + plain + "789", 7) == "01..." + red + plain + "89");
 }
 
-TEST_CASE("escape sequences are taken out of what a pipe is told") {
+TEST_CASE("escape sequences are removed from the output to a pipe") {
   CHECK(without_escapes("a\x1b[1;31mb\x1b[0mc\x1b[Kd") == "abcd");
   CHECK(without_escapes("end\x1b") == "end");
 }
@@ -68,8 +68,8 @@ TEST_CASE("Ninja's default for -j") {
 
 namespace {
 
-// Loads a dyndep file for a manifest of two edges that bind it and one that does not. Returns the
-// error; empty: no error.
+// Loads a dyndep file for a manifest of three edges, of which two bind the file. Returns the error;
+// empty: no error.
 std::string dyndep_error(const std::string& text, Graph& graph) {
   const std::string manifest =
       "rule r\n  command = r\nbuild a: r in || dd\n  dyndep = dd\nbuild b: r in || dd\n"
@@ -128,7 +128,7 @@ TEST_CASE("a dyndep file that is wrong is refused in Ninja's words") {
         "multiple rules generate c");
 }
 
-TEST_CASE("what MSVC shows of its includes is taken out of its output") {
+TEST_CASE("the includes that MSVC shows are removed from its output") {
   auto shown = parse_show_includes(
       "foo.cc\r\nNote: including file:   b\\x.h\r\nNote: including file: a.h\r\n"
       "Note: including file: C:\\Program Files\\sys.h\r\nNote: including file: a.h\r\n"

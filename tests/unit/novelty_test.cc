@@ -1,5 +1,4 @@
-// Tests of near-duplicates: which variants of a round are rejected before anything is paid for
-// them.
+// Tests of near-duplicates: which variants of a round are rejected before any expensive step.
 #include "engine/search/history/novelty.h"
 
 #include <catch2/catch.hpp>
@@ -71,7 +70,8 @@ TEST_CASE("a chain of small steps goes on from where the last one counted") {
 
 TEST_CASE("neighbours in one round are both judged, and only the one that passed counts later") {
   std::vector<Sketched> earlier = {at("v0000", 0)};
-  // Nobody knows yet which of the two is right. The same program costs nothing.
+  // It is not known yet whether v0001 or v0002 is correct. A variant with the same program costs
+  // nothing.
   auto entries =
       near_duplicates({at("v0001", 1000), at("v0002", 1001), at("v0003", 1001)}, 0.1, {}, earlier);
   CHECK(near(entries).empty());
@@ -86,7 +86,7 @@ TEST_CASE("neighbours in one round are both judged, and only the one that passed
   CHECK(ids(earlier) == Ids{"v0000", "v0002"});
 }
 
-TEST_CASE("what is known as a whole costs nothing, and is no near-duplicate") {
+TEST_CASE("a variant with a known program costs nothing, and is not a near-duplicate") {
   std::vector<Sketched> earlier = {at("v0000", 0)};
   auto entries =
       near_duplicates({at("v0001", 0), at("v0002", 4), at("v0003", 4)}, 0.1, {}, earlier);
@@ -102,7 +102,7 @@ TEST_CASE("what is known as a whole costs nothing, and is no near-duplicate") {
   CHECK(entries[1].is_known);
 }
 
-TEST_CASE("a small change may mend what was turned down") {
+TEST_CASE("a small change may repair a rejected variant") {
   std::vector<Sketched> earlier = {at("v0000", 0), at("v0001", 1000)};
   const History history = {past("v0000", "program 0", ""),
                            past("v0001", "program 1000", "incorrect")};
@@ -124,7 +124,7 @@ TEST_CASE("the distance is that of the case in which they differ most, and point
   CHECK(distance(one, other) == 1);
 }
 
-TEST_CASE("sketches are read as they were written, and what are none are told with their line") {
+TEST_CASE("sketches are read as they were written, and other lines are refused with their number") {
   const std::vector<Sketched> all = {at("v0001", 0), at("v0002", 50)};
   const std::string lines = sketch_lines(all);
   auto read = read_sketches(lines);

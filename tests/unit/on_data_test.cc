@@ -28,7 +28,8 @@ std::string error_of(const std::string& text) {
   return range ? "" : range.error().message;
 }
 
-// Jumps over `around` bundles, fewer than five, if the value from the vector units is not 0.
+// Returns a schedule that jumps over `around` bundles if the value from the vector units is not 0.
+// REQUIRES: `around` is less than five.
 std::string branch(int around) {
   std::string text =
       " 0 : { %s1_s0 = spop %s9_s9 }\n"
@@ -41,7 +42,7 @@ std::string branch(int around) {
 
 }  // namespace
 
-TEST_CASE("what hangs on nothing has one time") {
+TEST_CASE("a kernel that depends on no data has one time") {
   const DataRange one = range_of(" 0 : {}\n 0x1 : {}\n");
   CHECK(one.dearer.cycles == 2);
   CHECK_FALSE(one.cheaper);
@@ -58,7 +59,7 @@ TEST_CASE("a branch on data is taken, and is not") {
 }
 
 TEST_CASE("a predicate and its negation are one choice") {
-  // One of two ways, with 1 and 3 bundles, is taken: never both, and never neither.
+  // Exactly one of two ways is taken; they have 1 and 3 bundles.
   const DataRange one = range_of(
       " 0 : { %s1_s0 = spop %s9_s9 }\n"
       " 0x1 : { %p2_p0 = scmp.ne.s32.totalorder %s1_s0, 0 }\n"
@@ -71,7 +72,7 @@ TEST_CASE("a predicate and its negation are one choice") {
   CHECK(one.cheaper->cycles == 10);
 }
 
-TEST_CASE("how long a loop goes on may not hang on data") {
+TEST_CASE("the length of a loop may not depend on data") {
   CHECK(error_of(" 0 : { %s1_s0 = spop %s9_s9 }\n"
                  " 0x1 : { %p2_p0 = scmp.ne.s32.totalorder %s1_s0, 0 }\n"
                  " 0x2 : { %3 = sbr.rel (%p2_p0) target bundleno = 0 }\n 0x3 : {}\n 0x4 : {}\n") ==
@@ -79,7 +80,7 @@ TEST_CASE("how long a loop goes on may not hang on data") {
         "units that line 1 reads");
 }
 
-TEST_CASE("whole numbers that nobody gave are no data") {
+TEST_CASE("whole numbers that were not given are not data") {
   CHECK(error_of(" 0 : { %s1_s0 = inlined_call_operand.<no memory space> [shape: s32[], index: 0, "
                  "kind: input] }\n"
                  " 0x1 : { %p2_p0 = scmp.ne.s32.totalorder %s1_s0, 0 }\n"
@@ -93,7 +94,7 @@ TEST_CASE("work that the cheaper side leaves out is not certain") {
       " 0 : { %s1_s0 = spop %s9_s9 }\n"
       " 0x1 : { %p2_p0 = scmp.ne.s32.totalorder %s1_s0, 0 }\n"
       " 0x2 : { %3 = sbr.rel (%p2_p0) target bundleno = 10 }\n 0x3 : {}\n 0x4 : {}\n 0x5 : {}\n"
-      " 0x6 : {}\n 0x7 : {}\n 0x8 : {}\n"  // these run in any case
+      " 0x6 : {}\n 0x7 : {}\n 0x8 : {}\n"  // these always run
       " 0x9 : { %v1_v0 = vadd.f32 %v2_v1, %v3_v2 }\n 0xa : {}\n";
   const Device device = *find_device("tpu7x");
   const Dumps dumps = {{"k.1/packed-bundles-post-ra.txt", text}};

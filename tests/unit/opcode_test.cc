@@ -1,4 +1,4 @@
-// Tests of which unit issues an instruction, by its name.
+// Tests of instruction names: which unit issues an instruction.
 #include "engine/ir/readers/opcode.h"
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
-// Tests of operands: files, and where values lie. The addresses are those in libtpu's schedules of
-// kernels that read these elements from prefetched tables.
+// Tests of operands: their files, and the addresses of their values. The addresses are from
+// libtpu's schedules of kernels that read these elements from prefetched tables.
 #include "engine/ir/model/operands.h"
 
 #include <catch2/catch.hpp>
@@ -132,7 +132,7 @@ TEST_CASE("operands are read from each form") {
   CHECK(kernels->of(module("gmm.1")).each->at(1).operands == OperandValues{{0, {2}}});
 }
 
-TEST_CASE("kernels are told by the shapes of their operands") {
+TEST_CASE("kernels are identified by the shapes of their operands") {
   const json document = json::parse(R"({"kernels": {
       "kernel_0": [{"operands": {"0": [1, 2]}, "shapes": ["s32[2]", null]}],
       "kernel_1": [{"operands": {"0": [3]}, "shapes": ["s32[1]", "f32[8,128]"]}]}})");
@@ -149,7 +149,7 @@ TEST_CASE("kernels are told by the shapes of their operands") {
   CHECK(input->of(one).each->front().operands.at(0) == Values{3});
   one.operands.back().shape = {8, 256};
   CHECK(input->of(one).each == nullptr);
-  // If two kernels of the same shapes have different values, it is not known which is which.
+  // If two kernels have the same shapes but different values, they cannot be told apart.
   json twice = document;
   twice["kernels"]["kernel_2"] = twice["kernels"]["kernel_0"];
   input = read_operands(twice);
@@ -162,7 +162,7 @@ TEST_CASE("kernels are told by the shapes of their operands") {
   CHECK(input->of(two).each == nullptr);
 }
 
-TEST_CASE("operands that are none are refused") {
+TEST_CASE("a document that is not operands is refused") {
   auto error = [](const char* text) {
     auto read = read_operands(json::parse(text));
     return read ? "" : read.error().message;

@@ -1,5 +1,5 @@
-// Tests of what travels to a node: orders and their names, records of runs, and the Jobs that are
-// made from templates.
+// Tests of the data for a node: orders and their names, records of runs, and the Jobs that are made
+// from templates.
 #include "k8s/order.h"
 
 #include <catch2/catch.hpp>
@@ -45,7 +45,7 @@ Order order_for(const std::string& variant, const std::string& input, const std:
 
 }  // namespace
 
-TEST_CASE("an order says nothing of the machine that it is from, and can be read back") {
+TEST_CASE("an order contains nothing about its machine, and can be read back") {
   const Order order = order_for("v1", "input", "step");
   CHECK(order.command == "$python $work/steps/x.py --in $work/v1 --rules=$rules/x");
   CHECK(order.outputs == std::vector<std::string>{"$work/v1.out"});
@@ -63,12 +63,12 @@ TEST_CASE("an order says nothing of the machine that it is from, and can be read
 TEST_CASE("an order's name is that of its action and of what is beside it") {
   const std::string name = order_name(order_for("v1", "input", "step"));
   CHECK(is_sha256(name));
-  // The key stands for the inputs, whatever their names.
+  // The key identifies the inputs, whatever their names are.
   CHECK(order_name(order_for("v2", "input", "step")) == name);
   CHECK(order_name(order_for("v1", "input", "another step")) != name);
 }
 
-TEST_CASE("an order that leads out of its folder is none") {
+TEST_CASE("an order that leads out of its folder is refused") {
   const std::string text = encode_order(order_for("v1", "input", "step"));
   for (const char* path : {"/etc/passwd", "../x", "a/../../x", "", "."}) {
     json order = json::parse(text);
@@ -89,7 +89,7 @@ TEST_CASE("an order that leads out of its folder is none") {
   CHECK(order.error().message.find("/elsewhere/file") != std::string::npos);
 }
 
-TEST_CASE("a record of a run is that of its order, or none") {
+TEST_CASE("a record of a run counts only for its own order") {
   Run run;
   run.order = "o";
   run.output = "said\n";
@@ -108,7 +108,7 @@ TEST_CASE("a record of a run is that of its order, or none") {
 
 namespace {
 
-// A small form of Glaucis' own template.
+// A short version of Glaucis' own template.
 constexpr const char* kGlaucis = R"(
 apiVersion: batch/v1
 kind: Job
@@ -178,7 +178,7 @@ TEST_CASE("a template of Glaucis' is taken as it is, and runs the agent") {
   const json& words = container["args"];
   CHECK(words[1] == "/etc/eval-payload");
   CHECK(words[3] == "evolve-x");
-  // The payload is our orders; nothing else refers to the template's payload.
+  // Our orders replace the template's payload, and nothing refers to that payload any more.
   CHECK(pod["volumes"][1]["projected"]["sources"].size() == 2);
   CHECK(pod["volumes"][1]["projected"]["sources"][0]["configMap"]["name"] == claim_name(order));
   CHECK(container["env"].size() == 2);
@@ -186,7 +186,7 @@ TEST_CASE("a template of Glaucis' is taken as it is, and runs the agent") {
   CHECK(pod["restartPolicy"] == "Never");
 }
 
-TEST_CASE("what is no template of a Job is said to be none, with its place") {
+TEST_CASE("a file that is not a template of a Job is refused with its place") {
   for (const char* text : {"kind: Pod\n", "kind: Job\n", "kind: Job\nspec: text\n", "- a\n",
                            "kind: Job\nspec: {template: {spec: {containers: []}}}\n"}) {
     auto job = make_job(settings_with(text), "x", {"o"}, {});
@@ -248,7 +248,7 @@ TEST_CASE("a pod's end is told in words, and whether another one may end otherwi
         {{{"state", {{"waiting", {{"reason", "ErrImagePull"}, {"message", "not found"}}}}}}}}});
   CHECK(trouble_of(pulling) == "ErrImagePull: not found");
   CHECK(trouble_of(pod_of({{"phase", "Running"}})).empty());
-  // Any values may stand there.
+  // The fields may have any values.
   CHECK(trouble_of(pod_of({{"phase", nullptr}, {"conditions", "x"}, {"containerStatuses", 3}}))
             .empty());
 }

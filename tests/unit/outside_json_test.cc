@@ -1,4 +1,4 @@
-// Tests of JSON that others wrote: what is accepted, and what is refused, and why.
+// Tests of JSON that others wrote: which texts are accepted, and which are refused and why.
 #include "engine/core/outside_json.h"
 
 #include <fmt/format.h>
@@ -46,7 +46,7 @@ TEST_CASE("what is large, or has many values, is refused before it is read") {
   CHECK(why("[1, 2, 3]", {9, 99, 4}).empty());
 }
 
-TEST_CASE("what is no JSON is refused, and where it is none is said") {
+TEST_CASE("a text that is not JSON is refused with the place of the error") {
   const std::vector<std::pair<std::string_view, std::string_view>> cases = {
       {"", "empty"},
       {" \n ", "empty"},

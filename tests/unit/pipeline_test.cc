@@ -21,7 +21,7 @@ Mix mix_of(const Pipeline& pipeline) {
   return out;
 }
 
-// Returns the error as the user reads it.
+// Returns the error message that the user sees.
 std::string error(const std::string& text) {
   auto result = parse_pipeline(text, "p.yaml");
   if (result) return "no error";
@@ -37,7 +37,7 @@ Pipeline parsed(const std::string& text) {
 
 const std::string kernel_line = "kernel: { name: k, spec: s.yaml }\n";
 
-// The complete example of the current Glaucis schema, as its users have it.
+// The complete example of the current Glaucis schema, as users write it.
 constexpr const char* kGlaucis = R"(kernel:
   name: "my_kernel"
   template: "kernels/my_kernel.py"        # relative to the config file
@@ -388,7 +388,7 @@ TEST_CASE("a cluster's pools say which steps nodes run, each in one pool") {
             .find("'check' already belongs to the pool 'a'") != std::string::npos);
   CHECK(error("A b: { steps: [check], template: t }").find("is not a valid name") !=
         std::string::npos);
-  // The device kind is a word of a command, and of the manifest.
+  // The device kind becomes a word of a command and of the manifest.
   for (const char* kind : {"\"cpu\\nsteps = evil\"", "\"cpu; true\"", "$x"}) {
     CAPTURE(kind);
     CHECK(error(fmt::format("a: {{ steps: [check], template: t, device_kind: {} }}", kind))
@@ -419,7 +419,7 @@ TEST_CASE("models plan first where they are asked at all") {
   const std::string asks = kernel_line + "mutate: { mutator: llm, llm: m.json, ";
   CHECK(parsed(asks + "}\n").mutate.plan == "none");
   CHECK(parsed(asks + "plan: auto }\n").mutate.plan == "auto");
-  // A person's word on a plan lies where their proposals do.
+  // A person's decision on a plan is in the folder of the person's proposals.
   CHECK(parsed(asks + "plan: approve, proposals: p }\n").notices.empty());
   CHECK(parsed(asks + "proposals: p }\n").notices.size() == 1);
   CHECK(error(asks + "plan: always }\n").find("got 'always'") != std::string::npos);
@@ -444,7 +444,7 @@ TEST_CASE("the names of samplers and policies are those that the search knows") 
             .find(expected(evolve::search::policy_names())) != std::string::npos);
 }
 
-TEST_CASE("what a policy does not go by has no effect, and that is told") {
+TEST_CASE("a setting that a policy ignores has no effect, and gets a notice") {
   const Pipeline islands = parsed(
       kernel_line + "select: { policy: islands, islands: 3, migration_interval: 2, cells: 9 }\n");
   CHECK(islands.select.islands == 3);

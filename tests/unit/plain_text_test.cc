@@ -1,4 +1,4 @@
-// Tests of what a terminal may be shown.
+// Tests of text for a terminal: which characters it may contain.
 #include "engine/core/text/plain_text.h"
 
 #include <catch2/catch.hpp>
@@ -9,14 +9,15 @@ using namespace evolve;
 
 namespace {
 
-// Orders to a terminal in C0 and C1, and marks that change the writing direction.
+// Control characters of C0 and C1, marks that change the writing direction, and other invisible
+// marks.
 const char* const kOrders[] = {"\x1b",   "\r",     "\x07",   "\x7f",   "\u0080", "\u009b",
                                "\u009f", "\u061c", "\u200e", "\u200f", "\u202a", "\u202e",
                                "\u2066", "\u2069", "\u2028", "\ufeff"};
 
 }  // namespace
 
-TEST_CASE("no order to a terminal is left, and what it was is seen") {
+TEST_CASE("no control character is left, and its code is shown") {
   for (const std::string order : kOrders) {
     INFO(order);
     CHECK_FALSE(is_plain_line("a" + order + "b"));
@@ -37,7 +38,7 @@ TEST_CASE("words of any language stay, and lines") {
   CHECK_FALSE(is_plain_line("a\nb"));
 }
 
-TEST_CASE("bytes that are no UTF-8 are no orders either") {
+TEST_CASE("bytes that are not UTF-8 are not control characters, either") {
   CHECK(plain_text("a\x9b\xff"
                    "b") == "a\\ufffd\\ufffdb");
   CHECK(plain_text("\xe2\x82") == "\\ufffd\\ufffd");

@@ -1,4 +1,4 @@
-// Tests of the plan: a manifest in, the order of its edges out.
+// Tests of the plan: the order of a manifest's edges.
 #include "engine/build/plan.h"
 
 #include <catch2/catch.hpp>
@@ -56,7 +56,7 @@ TEST_CASE("the edge with the longest way to the end comes first") {
       "build c0: r c1\nbuild c1: r\n";
   const std::map<std::string, double> costs = {{"out", 10}, {"a0", 3}, {"a1", 1}, {"b0", 1},
                                                {"b1", 1},   {"c0", 2}, {"c1", 10}};
-  // b1 and c0 are equal, so that the manifest decides.
+  // b1 and c0 are equal, so their order in the manifest decides.
   CHECK(Planned(manifest, {.costs = costs}).order() ==
         Names{"c1", "a1", "a0", "b1", "c0", "b0", "out"});
 }
@@ -67,14 +67,14 @@ TEST_CASE("of several ways to the end the longest one counts") {
   const std::map<std::string, double> costs = {
       {"short", 3}, {"long", 2}, {"more", 2}, {"x", 1.5}, {"y", 1}};
   CHECK(Planned(manifest, {.costs = costs}).next() == "y");
-  // The long way does not count for a build that does not go it.
+  // The long way does not count for a build that does not include it.
   CHECK(Planned(manifest, {.targets = {"short"}, .costs = costs}).next() == "x");
 }
 
 TEST_CASE("an edge of unknown cost counts as much as the others do on average") {
   const std::string manifest = "build a: r\nbuild b: r\nbuild c: r\nbuild d: r\n";
   CHECK(Planned(manifest, {.costs = {{"a", 2}, {"c", 10}}}).order() == Names{"c", "b", "d", "a"});
-  // Where no cost is known, the longest chain comes first.
+  // If no cost is known, the longest chain comes first.
   CHECK(Planned("build a: r\nbuild b: r\nbuild c: r b\n", {.costs = {{"none", 1}}}).order() ==
         Names{"b", "a", "c"});
 }
@@ -217,7 +217,7 @@ TEST_CASE("an edge that fails skips what needs it, however far, and nothing else
   for (const char* output : {"c", "d", "e", "all"}) {
     CHECK(planned.state(output) == EdgeState::skipped);
   }
-  // What is skipped stays so, although its other input is made.
+  // A skipped edge stays skipped, although its other input is made.
   CHECK(planned.order() == Names{"b", "f"});
   CHECK(planned.plan().count(EdgeState::failed) == 1);
   CHECK(planned.plan().count(EdgeState::skipped) == 4);
@@ -227,7 +227,7 @@ TEST_CASE("an edge that fails skips what needs it, however far, and nothing else
   CHECK(planned.plan().count(EdgeState::skipped) == 4);
 }
 
-TEST_CASE("an edge that is tried again leaves its pool and its memory, and skips nobody") {
+TEST_CASE("an edge that is tried again leaves its pool and its memory, and skips no edge") {
   Planned planned(
       "pool one\n  depth = 1\n"
       "build a: r\n  pool = one\n  memory = 3\nbuild b: r\n  pool = one\nbuild c: r\n  memory = 3\n"
@@ -238,7 +238,7 @@ TEST_CASE("an edge that is tried again leaves its pool and its memory, and skips
   CHECK(planned.start().empty());
   planned.plan().queue(planned.edge("a"));
   CHECK(planned.state("out") == EdgeState::wanted);
-  CHECK(planned.start() == "a");  // its place in the manifest is still the first
+  CHECK(planned.start() == "a");  // `a` is still the first in the manifest
   planned.plan().queue(planned.edge("a"));
   planned.plan().run(planned.edge("b"));
   CHECK(planned.start() == "c");
@@ -292,7 +292,7 @@ TEST_CASE("while this machine is full only edges of node pools start, each in it
   planned.queue_all();
   CHECK(planned.start(BuildPlan::Where::elsewhere) == "b");
   CHECK(planned.start(BuildPlan::Where::elsewhere) == "d");
-  CHECK(planned.start(BuildPlan::Where::elsewhere).empty());  // Ninja's pools hold there, too
+  CHECK(planned.start(BuildPlan::Where::elsewhere).empty());  // Ninja's pools limit these, too
   CHECK(planned.start() == "a");
   CHECK(planned.start().empty());
 }
@@ -308,7 +308,7 @@ TEST_CASE("an edge whose node pool does not exist runs on this machine, with its
   CHECK(planned.start().empty());
 }
 
-TEST_CASE("validations are built with the edge, its inputs' validations, too, and delay nobody") {
+TEST_CASE("validations are built with the edge, its inputs' validations, too, and delay no edge") {
   Planned planned(
       "build check: r out\nbuild out: r mid |@ check\nbuild mid: r |@ slow\n"
       "build slow: r |@ further\nbuild further: r\nbuild other: r |@ further\n",

@@ -38,7 +38,7 @@ Evaluated in_cell(VariantId id, double seconds, const std::string& cell) {
   return out;
 }
 
-// The rounds of a campaign, each made from the record of the round before, as the steps do it.
+// The rounds of a campaign. As in the steps, each round reads the record of the round before.
 class Campaign {
  public:
   explicit Campaign(SelectionRule rule, uint64_t random_seed = 0)
@@ -111,7 +111,7 @@ TEST_CASE("top: the best of all, and the places in turn") {
 
 TEST_CASE("lineages: founders are the first round's best, and children carry them on") {
   Campaign campaign(rule("lineages", 2));
-  // The seed is no founder, though it is faster than one of them.
+  // The seed is not a founder, although it is faster than one of the founders.
   CHECK(survivors(campaign.round({even("v0001", 1, 1.2), even("v0002", 1, 0.5),
                                   even("v0003", 1, 1.5)})) == Texts{"L1 v0002", "L2 v0001"});
   const Selection& second =
@@ -216,7 +216,7 @@ TEST_CASE("islands: variants compete at home, until the best migrate") {
   // At the end of the second round each island is offered the other's best.
   CHECK(survivors(second) == Texts{"1 v0003", "2 v0003"});
   CHECK(second.survivors[1].reason.starts_with("island 2: "));
-  // A child belongs to the island whose place it was given.
+  // A child belongs to the island of its place.
   CHECK(survivors(campaign.round({even("v0007", 3, 0.35, "v0003"),
                                   even("v0008", 3, 0.3, "v0003")})) == Texts{"1 v0008", "2 v0007"});
 }
@@ -228,7 +228,7 @@ TEST_CASE("map_elites: the best of each cell, parents by chance, the same for th
                          in_cell("v0003", 0.6, "mxu"), in_cell("v0004", 0.49, "mxu"),
                          in_cell("v0005", 3.0, "vector")};
   const Selection& first = campaign.round(variants);
-  // v0004 is a tie with v0001, which was earlier. The seed has a cell of its own here.
+  // v0004 ties with v0001, which is earlier. The seed has a cell of its own here.
   CHECK(survivors(first) == Texts{"v0001", "v0002", "v0000", "v0005"});
   CHECK(first.survivors[0].reason.starts_with("mxu: "));
   CHECK(first.places.size() == 5);
@@ -245,7 +245,8 @@ TEST_CASE("map_elites: the best of each cell, parents by chance, the same for th
   CHECK(survivors(Campaign(elites).round(variants)) == Texts{"v0001", "v0002"});
 }
 
-TEST_CASE("pareto: who is beaten in no case survives, a tie beats nobody") {
+TEST_CASE(
+    "pareto: a variant that is beaten in no case survives, and a tie does not beat a variant") {
   Campaign campaign(rule("pareto", 3));
   const Selection& first =
       campaign.round({timed("v0001", 1, 0.5, 0.6), timed("v0002", 1, 0.9, 0.3),
@@ -253,13 +254,13 @@ TEST_CASE("pareto: who is beaten in no case survives, a tie beats nobody") {
   // v0001 beats v0003.
   CHECK(survivors(first) == Texts{"v0002", "v0004", "v0001"});
   CHECK(first.survivors[1].reason.starts_with("fastest in a: "));
-  // A variant that is 1 % faster in one case and much slower in the other is on no front.
+  // A variant that is 1 % faster in one case and much slower in the other is not on the front.
   CHECK(survivors(Campaign(rule("pareto", 3))
                       .round({timed("v0001", 1, 0.5, 0.5), timed("v0002", 1, 0.495, 0.9)})) ==
         Texts{"v0001"});
 }
 
-TEST_CASE("nobody survives a round in which nothing has a time, and the seed gets the places") {
+TEST_CASE("no variant survives a round without times, and the seed gets the places") {
   for (const std::string& policy : policy_names()) {
     INFO(policy);
     SelectionRule one = rule(policy, 2);

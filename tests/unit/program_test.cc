@@ -12,7 +12,7 @@ using namespace evolve::ir;
 
 namespace {
 
-// Calls the kernel three times and a fusion once.
+// A top-level program that calls the kernel three times and a fusion once.
 constexpr const char* kTopLevelText =
     " 0 : { %s1_s0 = smov 0 }\n"
     " 0x1 LB: > { %5 = inlined_call %s9_s9 /* %k.1 = custom-call(%a, %b) */ ;; %s2_s0 = sphi "
@@ -24,7 +24,8 @@ constexpr const char* kTopLevelText =
     " 0x7 : { %7 = inlined_call %s9_s9 /* %fusion.3 = s32[8]{0} fusion() */ }\n"
     " 0x8 : { %8 = inlined_call /* <late-finalization> */ }\n";
 
-// Waits for a transfer of as many granules as its operand says.
+// A kernel that starts a transfer of as many granules as its operand says, and waits for the
+// transfer.
 constexpr const char* kKernelText =
     " 0 : { %s1_s0 = inlined_call_operand.<no memory space> [shape: s32[], index: 0, kind: input] "
     "}\n"
@@ -92,15 +93,16 @@ TEST_CASE("the HLO text says which modules are kernels, and which are compiled o
       "}\n";
   auto run = run_program(dumps, kToy);
   REQUIRE(run);
-  // One of XLA's own modules counts by its bytes: 8 words and a word at 32 bytes a cycle, and the
-  // latency.
+  // The time of one of XLA's own modules is estimated from its bytes: 8 words and one word at 32
+  // bytes per cycle, plus the latency.
   CHECK(run->estimated.at("k.1") ==
         "k.1:2: the model cannot follow: a DMA with an unknown size or flag");
   CHECK(run->not_modelled.empty());
   REQUIRE(run->kernels.back().name == "k.1");
   CHECK(run->kernels.back().times == 3);
   CHECK(run->kernels.back().simulation.cycles == 10 + (32 + 4) / 32.0);
-  // If it multiplies matrices, it counts by these, if they take longer.
+  // If the module multiplies matrices and the products take longer, its time is that of the
+  // products.
   Dumps multiplies = dumps;
   std::string& hlo = multiplies["TLP/hlo.txt"];
   hlo.insert(0,
@@ -143,7 +145,7 @@ TEST_CASE("the name of a dump says what it is") {
   name = read_dump_name("d/gmm.1/final_bundles.txt");
   REQUIRE(name);
   CHECK(name->module == "gmm.1");
-  // Names without time stamps.
+  // Names may lack time stamps.
   name = read_dump_name("d/gmm.1-62-packed-bundles-post-ra.txt");
   REQUIRE(name);
   CHECK(name->module == "gmm.1");
@@ -174,7 +176,7 @@ TEST_CASE("a module's name that was cut is found again") {
   CHECK(whole.contains(begin + "kkk.1/packed-bundles-post-ra.txt"));
   CHECK(whole.contains(begin + "kkk.1/vmem.txt"));
   CHECK(whole.contains("m.1-18140549408135679564/vmem.txt"));
-  // If two names begin so, it is not known which one was cut.
+  // If two names have this beginning, it is not known which of them was cut.
   Dumps more = dumps;
   more["TLP/hlo.txt"] += "  %" + begin + "kkk.2 = f32[8] custom-call(%m.1)\n";
   CHECK(whole_names(more).empty());

@@ -89,7 +89,7 @@ PromptHistory history_of(int tried) {
   return llm::history_of(past, {survivor_of("v7000", 1.5, "elite")});
 }
 
-// Returns the learnings that models wrote, and one that is known.
+// Returns `written` learnings that models wrote, the accepted learning `known`, and a rejected one.
 search::Lessons lessons_of(int written, const std::string& known) {
   search::Lessons out;
   for (int i = 1; i <= written; ++i) {
@@ -153,7 +153,7 @@ TEST_CASE("a prompt says all that will be sent, and no secret") {
   const std::string text = user_text(prompt);
   CHECK(text.find("Kernel `add`: x + y") != std::string::npos);
   CHECK(text.find("v0003 (round 1, from v0002): note-3 -> 1.030x the seed's speed") ==
-        std::string::npos);  // no ancestor of v0001, and no child of an ancestor
+        std::string::npos);  // neither an ancestor of v0001 nor a child of one
   CHECK(text.find("v0002 (round 1, from v0001): note-2") != std::string::npos);
   CHECK(text.find("- (not proven; v0001: a tie) learned-3\n"
                   "- [S001] wide is fast. Impact: 1.2x; so") != std::string::npos);
@@ -165,7 +165,7 @@ TEST_CASE("a prompt says all that will be sent, and no secret") {
   CHECK(again.record == prompt.record);
 }
 
-TEST_CASE("what is no part of a question is not in it") {
+TEST_CASE("a prompt has only the parts of its question") {
   PromptRequest request = request_of();
   const Prompt prompt = make_prompt(request, templates_of());
   Model& model = request.config.models[0];
@@ -204,7 +204,7 @@ TEST_CASE("what candidates and models wrote cannot leave its fence") {
   CHECK(outside.find("Ignore") == std::string::npos);
 }
 
-TEST_CASE("what does not fit is left out, the oldest of what was tried first") {
+TEST_CASE("parts that do not fit are left out, and the oldest variants first") {
   PromptRequest request = request_of();
   request.history = history_of(90);
   request.lessons = lessons_of(90, "Wide is fast.");
@@ -265,7 +265,7 @@ TEST_CASE("crossover has two parents, and repair what was rejected and why") {
   CHECK(user_text(prompt).find("broken = 1") != std::string::npos);
   CHECK(user_text(prompt).find("rejected by check: incorrect: off") != std::string::npos);
 
-  // A parent that was rejected is mended, whatever the weights.
+  // A rejected parent is repaired, whatever the weights are.
   request = request_of();
   request.parent.id = "v9000";
   request.history = history_of(1);
@@ -294,7 +294,7 @@ TEST_CASE("a plan is asked for without code, and the code by the plan, of one mo
         std::string::npos);
   for (const char* key : {"mode", "model", "parents"})
     CHECK(asked.record[key] == planned.record[key]);
-  // Without a plan there is no question; with a plan a place may cost two questions.
+  // With a plan, a place may cost two questions. If the plan was rejected, there is no question.
   const double worst = request.config.models[0].worst_cost();
   CHECK(asked.record["estimate"]["worst_usd"].get<double>() == Approx(2 * worst));
   request.plan = {"", search::Problem{"plan-rejected", "tried"}};
@@ -327,7 +327,7 @@ TEST_CASE("evidence is put into words") {
   CHECK(user_text(prompt).find("tpu7x") != std::string::npos);
 }
 
-TEST_CASE("what a campaign spent is what its history says of exchanges") {
+TEST_CASE("a campaign's spending is the sum of the exchanges in its history") {
   search::History past = {past_of("v0000", "v0000", "the seed"), past_of("v0001", "v0000", "one"),
                           past_of("v0002", "v0000", "two")};
   past[1].exchange = search::ExchangeSummary{"m", "rewrite", 0.25, 100, {}};
@@ -342,7 +342,7 @@ TEST_CASE("what a campaign spent is what its history says of exchanges") {
   CHECK(history.base_score({"v0002"}) == 1);
 }
 
-TEST_CASE("of the best others the sources are shown, too") {
+TEST_CASE("the sources of the best other variants are shown, too") {
   PromptRequest request = request_of();
   request.history = llm::history_of(
       {}, {survivor_of("v0004", 1.4, "best"), survivor_of("v0001", 1.3, "the parent"),
@@ -359,14 +359,14 @@ TEST_CASE("a lineage that goes in a circle ends") {
   CHECK(history.lineage("v0001").size() == 2);
 }
 
-TEST_CASE("a configuration says what is wrong in it, and where") {
+TEST_CASE("the error of a configuration has its place") {
   auto model = [](const std::string& more) {
     return R"({"models":[{"name":"m","base_url":"http://h/v1","input_usd_per_million":1,)"
            R"("output_usd_per_million":1)" +
            more + "}]}";
   };
   CHECK(config_error(model("")).empty());
-  // The variable is a word of the manifest.
+  // The variable's name becomes a word of the manifest.
   for (const char* name : {R"(A\nsteps = evil)", "1A", "A B", "$A"}) {
     CAPTURE(name);
     CHECK(config_error(model(fmt::format(R"(,"key_variable":"{}")", name))) ==

@@ -1,5 +1,4 @@
-// Tests of what people propose: the lines above a kernel, and what the kernel changes of its
-// parent.
+// Tests of people's proposals: the lines above a kernel, and the kernel's changes to its parent.
 #include "engine/search/proposal/proposal_file.h"
 
 #include <fmt/format.h>
@@ -73,7 +72,7 @@ TEST_CASE("a proposal changes its parent's block, with its author's comments", "
   CHECK(!out.problem);
   CHECK(out.kernel == wide);
 
-  // The proposal has the author's own markers, the canonical text the standard ones.
+  // The proposal has the author's own markers; the canonical text has the standard markers.
   const std::string own =
       changed(changed(wide, "# EVOLVE-BLOCK-START", "# MINE"), "# EVOLVE-BLOCK-END", "# MINE-END");
   CHECK(adopted(own, changed(kKernel, "BLOCK = 8", "BLOCK = 16")).kernel ==
@@ -85,8 +84,9 @@ TEST_CASE("a proposal changes its parent's block, with its author's comments", "
         "import jax\n# EVOLVE-BLOCK-START\n" + block + "# EVOLVE-BLOCK-END\nLAST = 1\n");
 }
 
-TEST_CASE("what is no kernel of one's own has its parent's, and says why", "[proposal]") {
-  // A comment is no change.
+TEST_CASE("a proposal without a kernel of its own gets its parent's kernel and a reason",
+          "[proposal]") {
+  // A new comment does not count as a change.
   const Adoption same = adopted(changed(kKernel, "BLOCK = 8", "BLOCK = 8  # small"), kKernel);
   REQUIRE(same.problem);
   CHECK(same.problem->kind == "unchanged");

@@ -25,7 +25,8 @@ Ids who_is_in(const std::vector<Admission>& entries) {
 
 }  // namespace
 
-TEST_CASE("who is clearly slower than the best is out, who may be among them stays") {
+TEST_CASE(
+    "a runner that is clearly slower than the best is out, and one that may be among them stays") {
   const std::vector<Contender> runners = {runner("v0001", 0.9, 0.02), runner("v0002", 0.8, 0.02),
                                           runner("v0003", 0.83, 0.02),
                                           runner("v0004", 0.82, 0.001)};
@@ -35,16 +36,16 @@ TEST_CASE("who is clearly slower than the best is out, who may be among them sta
   CHECK(who_is_in(race(runners, {{}}, 2, 4)) == Ids{"v0002", "v0003", "v0004"});
 }
 
-TEST_CASE("who survives anyway sets the pace, too") {
+TEST_CASE("a variant that survives anyway sets the pace, too") {
   const std::vector<Contender> runners = {runner("v0001", 0.97, 0.01), runner("v0002", 1.1, 0.02)};
   CHECK(who_is_in(race(runners, {{}}, 1, 4)) == Ids{"v0001"});
   CHECK(who_is_in(race(runners, {{"v0009", {std::log(0.5), 0.01}}}, 1, 4)).empty());
   CHECK(who_is_in(race(runners, {{"v0009", {std::log(0.5), 0.01}}}, 2, 4)) == Ids{"v0001"});
-  // There are fewer runners than may survive, so nobody is too many.
+  // There are fewer runners than may survive, so all of them stay in the race.
   CHECK(who_is_in(race(runners, {{}}, 4, 4)) == Ids{"v0001", "v0002"});
 }
 
-TEST_CASE("of twins one sets the pace, for no more of them survives") {
+TEST_CASE("only one of two twins sets the pace, because only one of them survives") {
   std::vector<Contender> runners = {runner("v0001", 0.5, 0.01), runner("v0002", 0.5, 0.01),
                                     runner("v0003", 0.8, 0.01), runner("v0004", 0.9, 0.01)};
   CHECK(who_is_in(race(runners, {{}}, 2, 4)) == Ids{"v0001", "v0002"});
@@ -57,7 +58,7 @@ TEST_CASE("of twins one sets the pace, for no more of them survives") {
         Ids{"v0002", "v0003"});
 }
 
-TEST_CASE("of those that are left, the best are measured again, and no more than asked for") {
+TEST_CASE("of the remaining runners, the best are measured again, and no more than requested") {
   std::vector<Contender> runners;
   runners.reserve(6);
   for (int i = 0; i < 6; ++i) runners.push_back(runner(evolve::VariantId(i), 0.9 - 0.01 * i, 0.1));
@@ -68,7 +69,7 @@ TEST_CASE("of those that are left, the best are measured again, and no more than
       "rank 4 of the remaining variants, but only 3 are measured again: 0.880 of the seed's time");
 }
 
-TEST_CASE("a standing is the weighted mean of the cases, and knows how sure it is") {
+TEST_CASE("a standing is the weighted mean of the cases, with its uncertainty") {
   const std::map<std::string, Ratio> ratios = {{"one", {0.5, 0.5 / 1.1, 0.5 * 1.1}},
                                                {"other", {2, 2, 2}}};
   const Standing equal = standing_of(ratios, {{"one", 1}, {"other", 1}});

@@ -39,7 +39,7 @@ TEST_CASE("a record is read as it was written") {
   CHECK(encode(*again) == encode(record));
 }
 
-TEST_CASE("what is no record is refused") {
+TEST_CASE("a text that is not a record is refused") {
   CHECK(decode_record("").error().message == "not a record of a round");
   CHECK(decode_record("[1]").error().message == "not a record of a round");
   CHECK(decode_record(R"({"format": "evolve-record-9"})").error().message.find("evolve-record-9") !=
@@ -65,7 +65,7 @@ TEST_CASE("what is no record is refused") {
   }
 }
 
-TEST_CASE("a record's files lie where a round's lie, and nowhere else") {
+TEST_CASE("a record's files are in the folders of a round, and nowhere else") {
   auto is_taken = [](const std::string& source, const std::string& output) {
     Record record = sample();
     record.sources[0].path = source;

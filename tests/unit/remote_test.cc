@@ -1,5 +1,5 @@
-// Tests of what stands in a remote cache, and of how the cache is asked, with a server in memory
-// that does as it is told.
+// Tests of a remote cache: its entries and the requests to it. The server is in memory, and the
+// tests control it.
 #include "cache/remote.h"
 
 #include <catch2/catch.hpp>
@@ -31,12 +31,12 @@ std::string file_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Keeps what is put, and counts the requests.
+// A server that keeps the files that it gets, and counts the requests.
 class FakeServer : public Http {
  public:
   std::map<std::string, std::string> stored;  // by URL
   std::vector<size_t> batches;                // requests in each batch
-  int status = 0;                             // of every answer; 0: the right status
+  int status = 0;                             // status of every answer; 0: the correct status
   std::string fault;
 
   std::vector<HttpResponse> perform(std::span<const HttpRequest> requests) override {
@@ -73,11 +73,11 @@ class FakeServer : public Http {
 
 const RemoteAddress kAddress = *RemoteAddress::parse("http://cache");
 
-// One machine's side of the cache.
+// One machine that uses the cache.
 struct Machine {
   explicit Machine(FakeServer& server) : remote(server, blobs, files, folder / "in", kAddress) {}
 
-  // Returns a result with one output of that text, whose blob is in the store.
+  // Returns a result with one output that contains `text`. The output's blob is in the store.
   ActionResult made(const std::string& text) {
     REQUIRE(files.write(folder / "made", text));
     const Digest digest = content_digest(text);
@@ -133,7 +133,7 @@ TEST_CASE("an entry comes back as it was, and is no entry of another key") {
   }
 }
 
-TEST_CASE("an entry whose files are not its outputs', or have no SHA-256, is none") {
+TEST_CASE("an entry whose files are not its outputs', or have no SHA-256, is refused") {
   ActionResult result;
   result.key = content_digest("key");
   result.outputs = {content_digest("a")};
@@ -190,14 +190,14 @@ TEST_CASE("a blob that does not match its digest is refused, and what needs it i
   CHECK_FALSE(*machine.blobs.contains(content_digest("first")));
   CHECK_FALSE(*machine.blobs.contains(content_digest("worst")));
   CHECK(machine.remote.counts().refused == 1);
-  // A machine that makes the result again replaces what is there.
+  // A machine that makes the result again replaces the damaged entry.
   Uploads uploads(server, machine.blobs, kAddress);
   uploads.offer(machine.made("first"), machine.remote.damaged());
   CHECK(uploads.finish().stored == 1);
   CHECK(server.stored["http://cache/cas/" + sha256("first")] == "first");
 }
 
-TEST_CASE("a server that fails is asked no more") {
+TEST_CASE("a server that fails gets no more requests") {
   FakeServer server;
   const auto keys = store(server, {"first", "second"});
   server.status = GENERATE(500, 403, 302, 0);
@@ -243,7 +243,7 @@ TEST_CASE("what a run discovered is found under its declared key") {
   CHECK(*reader.remote.find(result.key));
 }
 
-TEST_CASE("an entry that is nested deep, or says what no terminal should see, is none") {
+TEST_CASE("an entry that is nested deep, or has control characters, is refused") {
   const Digest key = content_digest("key");
   auto decoded = [&](const std::string& fields) {
     const std::string text =
@@ -279,7 +279,7 @@ TEST_CASE("a damaged blob is not stored elsewhere") {
   CHECK(server.stored.empty());
 }
 
-TEST_CASE("what a remote cache says of another action is not stored") {
+TEST_CASE("a remote cache's entry of another action is not stored") {
   FakeServer server;
   Machine writer(server);
   auto result = writer.made("text");
@@ -294,12 +294,13 @@ TEST_CASE("what a remote cache says of another action is not stored") {
   SharedMemo shared(memo, ledger, reader.blobs, reader.remote, nullptr);
   CHECK_FALSE(*shared.find(result.key));
   CHECK(memo.results.empty());
-  // For a question about that action's inputs the entry is an answer.
+  // A look-up of that action's discovered inputs finds the entry.
   CHECK(*shared.discovered(result.declared_key) == result.discovered);
   CHECK(*shared.find(result.key));
 }
 
-// The store that we share with nodes: unlike a cache, it must work.
+// The tests that follow are of the store that we share with nodes. Unlike a cache, this store must
+// work.
 
 namespace {
 
@@ -365,7 +366,7 @@ TEST_CASE("a file that another has already put there is not sent again") {
   CHECK(count_of(server, "same") == 1);
 }
 
-TEST_CASE("a shared file that is damaged, cut or gone is said to be, and is none") {
+TEST_CASE("a shared file that is damaged, cut or gone is reported, and is not used") {
   FakeServer server;
   Sharer one(server);
   auto put = one.store.put(std::vector{one.file("a", "what it is")});
@@ -396,7 +397,7 @@ TEST_CASE("a server that stays away is asked for a while, and then is an error o
   CHECK(one.pauses.size() == 4);
 }
 
-TEST_CASE("a record is found under its name, and what is no record is none") {
+TEST_CASE("a record is found under its name, and other files are not records") {
   FakeServer server;
   Sharer one(server);
   const std::string name = sha256("order"), other = sha256("another");

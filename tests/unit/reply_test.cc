@@ -1,4 +1,4 @@
-// Tests of the code of a reply: each form, each named problem, and what never changes.
+// Tests of the code of a reply: each form, each named problem, and the text that never changes.
 #include "engine/llm/reply.h"
 
 #include <catch2/catch.hpp>
@@ -145,13 +145,13 @@ TEST_CASE("other languages are told apart, whatever the fence says") {
   check_new(read("```bash\nls\n```\n" + python(new_block)));
 }
 
-TEST_CASE("what was cut off is no code") {
+TEST_CASE("code that was cut off does not count") {
   CHECK(kind_of(read(python(new_block), Finish::length)) == "truncated");
   CHECK(kind_of(read("```python\n" + new_block)) == "truncated");
   CHECK(kind_of(read("<<<<<<< SEARCH\nBLOCK = 128\n=======\nBLOCK = 1\n")) == "truncated");
 }
 
-TEST_CASE("the parent's own code is no change") {
+TEST_CASE("the parent's own code is not a change") {
   CHECK(kind_of(read(python(block))) == "unchanged");
   CHECK(kind_of(read(python(parent))) == "unchanged");
   CHECK(kind_of(read(edit("BLOCK = 128\n", "BLOCK = 128\n"))) == "unchanged");

@@ -99,7 +99,7 @@ TEST_CASE("mutators take turns as their weights say, from round to round") {
   std::string turns;
   for (int number = 1; number <= 8; ++number) turns += mutator_of(campaign, number).front();
   CHECK(turns == "ssrsssrs");
-  // Opening rounds are a person's; the turns of other rounds stay.
+  // A person proposes all variants of an opening round. The turns of other rounds stay as they are.
   campaign.pipeline.mutate.opening = 1;
   CHECK(proposed_variants(campaign, 1, 3) == std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8});
   CHECK(mutator_of(campaign, campaign.variants()) == "person");
@@ -128,8 +128,8 @@ TEST_CASE("a model's variant is asked for, answered and adopted, and only its an
        {"w/round-2/models.json", "rules/prompts/system.md", "w/round-1/history.jsonl",
         "w/round-1/evidence-2.json", "w/round-0/v0000/big/facts.json", "w/round-1/v0008/kernel.py"})
     CHECK(has_input(*graph, prompt, file));
-  // The prompt holds prices and rates, so it has to be there; but the answer does not depend on
-  // them.
+  // The prompt holds prices and rates, so it has to exist. But the answer does not depend on prices
+  // and rates.
   const EdgeId other = maker_of(*graph, "w/round-2/v0012/exchange.json");
   CHECK(has_input(*graph, exchange, "w/round-2/v0010/prompt.json"));
   for (const auto& [edge, request] : {std::pair(exchange, "w/round-2/v0010/request.json"),
@@ -157,7 +157,7 @@ TEST_CASE("a model's variant is asked for, answered and adopted, and only its an
   CHECK(graph->extension(models, "class") == "recorded");
   CHECK(graph->extension(models, "tentative") == "1");
   CHECK(graph->edge(models).content_inputs().size() ==
-        graph->edge(prompt).content_inputs().size() - 2);  // without the copy and the program
+        graph->edge(prompt).content_inputs().size() - 2);  // all but the copy and the program
   CHECK(has_input(*graph, models, "pipelines/models.json"));
   CHECK(has_input(*graph, models, "w/round-1/history.jsonl"));
   for (NodeId input : graph->edge(models).content_inputs())
@@ -187,7 +187,7 @@ TEST_CASE("where models plan first, the code is asked for by what became of the 
   CHECK(has_input(*graph, answered, at + "/plan/request.json"));
   const EdgeId outcome = maker_of(*graph, at + "/plan.json");
   CHECK(has_input(*graph, outcome, at + "/plan/exchange.json"));
-  // A person's file is there only if there is something to decide.
+  // A person's file is not in the graph, because it exists only if there is something to decide.
   CHECK(!graph->find_node("said/v0002.plan.md"));
   CHECK(graph->extension(outcome, "flags").find(" --decision said/v0002.plan.md ") !=
         std::string::npos);
@@ -240,17 +240,17 @@ TEST_CASE("a step's edges are there for every variant and case that it is for") 
   std::map<std::string, int> edges;
   for (size_t i = 0; i < graph->edge_count(); ++i)
     ++edges[std::string(graph->edge(static_cast<EdgeId>(i)).rule->name)];
-  CHECK(edges["mutate"] == 1 + 3);      // the seed; each round's sweep
-  CHECK(edges["lower"] == 25 * 4 + 2);  // all cases; the XLA baseline's two
-  CHECK(edges["contract"] == 25 * 4);   // of candidates only
+  CHECK(edges["mutate"] == 1 + 3);      // the seed, and each round's sweep
+  CHECK(edges["lower"] == 25 * 4 + 2);  // all cases, and two of the XLA baseline
+  CHECK(edges["contract"] == 25 * 4);   // only of candidates
   CHECK(edges["check"] == 25 * 2);
   CHECK(edges["interpret"] == 25 * 2);
   CHECK(edges["compile"] == 25 * 2 + 2);
   CHECK(edges["time"] == edges["compile"]);
   CHECK(edges["trace"] == edges["compile"]);
   CHECK(edges["select"] == 3);
-  CHECK(edges["expect"] == 4);       // at places of the large timed cases
-  CHECK(edges["values"] == 25 * 2);  // of these cases
+  CHECK(edges["expect"] == 4);       // only at some places of the large timed cases
+  CHECK(edges["values"] == 25 * 2);  // of the large timed cases
   CHECK(edges["finalists"] == 3);
 }
 
@@ -264,11 +264,11 @@ TEST_CASE("no step works on a variant that an earlier stage turned down, in any 
   }
   for (const char* report : {"big/compile.json", "wide/values.json"})
     CHECK(has_input(*graph, maker_of(*graph, folder + report), compile));
-  // The gate looks at all cases, also those that are only timed.
+  // The gate looks at all cases, including those that are only timed.
   for (const char* name : {"aligned", "ragged", "big", "wide"})
     CHECK(has_input(*graph, maker_of(*graph, checks), folder + name + "/contract.json"));
   CHECK_FALSE(has_input(*graph, maker_of(*graph, compile), folder + "big/compile.json"));
-  // The same gate rejects near-duplicates. The seed is never one.
+  // The same gate rejects near-duplicates. The seed is never a near-duplicate.
   CampaignShape novel = shape();
   novel.pipeline.mutate.least_distance = 0.1;
   graph = graph_of(novel, "w");
@@ -286,7 +286,7 @@ TEST_CASE("a build of rounds ends where the seed does not pass") {
             .find("--seed") == std::string::npos);
 }
 
-TEST_CASE("a step takes as long as the pipeline says, and another as long as it is used to") {
+TEST_CASE("a step has the pipeline's time limit, or else its default") {
   CampaignShape limited = shape();
   limited.pipeline.limits = {{"values", 300}};
   auto graph = graph_of(limited, "w");
@@ -304,7 +304,8 @@ TEST_CASE("no variant survives before its large timed cases are compared") {
   CHECK(has_input(*graph, values, "w/cases/big/expected.npz"));
   CHECK(has_input(*graph, maker_of(*graph, "w/round-1/selection.json"),
                   "w/round-1/v0003/big/values.json"));
-  // The seed is always compared. Where times are measured, the race says which variants are.
+  // The seed is always compared. If times are measured, the race decides which variants are
+  // compared.
   CHECK_FALSE(has_input(*graph, maker_of(*graph, "w/round-0/v0000/big/values.json"),
                         "w/round-1/v0000/finalists.json"));
   CampaignShape measured = shape();
@@ -334,7 +335,7 @@ TEST_CASE("what candidates must not know is drawn once, and kept like what a per
   }
 }
 
-TEST_CASE("a measured time is of a program beside the seed's, on one device at a time") {
+TEST_CASE("a program is measured next to the seed's, on one device at a time") {
   CampaignShape campaign = shape();
   campaign.pipeline.time.kind = "measured";
   auto graph = graph_of(campaign, "w");
@@ -352,7 +353,8 @@ TEST_CASE("a measured time is of a program beside the seed's, on one device at a
   CHECK(graph->extension(measure, "device") == "cpu 1");
   auto time = graph->find_node("w/round-1/v0001/big/time.json");
   CHECK(graph->edge(*graph->node(*time).made_by).inputs.front() == *samples);
-  // Whether a variant is measured at length depends on a short measurement, and on no long one.
+  // The choice of variants for a long measurement depends on short measurements, and not on long
+  // ones.
   const EdgeId race = *graph->node(*graph->find_node("w/round-1/v0001/race.json")).made_by;
   bool is_short = false;
   for (NodeId input : graph->edge(race).explicit_inputs()) {
@@ -364,7 +366,7 @@ TEST_CASE("a measured time is of a program beside the seed's, on one device at a
   CHECK(!graph->find_node("w/round-0/v0000/big/screening.json"));
 }
 
-TEST_CASE("where the model makes the first cut, it says who is measured at all") {
+TEST_CASE("if the model makes the first cut, it decides which variants are measured") {
   CampaignShape campaign = shape();
   campaign.pipeline.time.kind = "measured";
   CHECK(!graph_of(campaign, "w")->find_node("w/round-1/cut.json"));
@@ -389,7 +391,7 @@ TEST_CASE("where the model makes the first cut, it says who is measured at all")
   CHECK(reads(cut, "w/round-0/v0000/big/facts.json"));
   CHECK(reads(cut, "w/round-1/selection.json"));
   CHECK(reads(made_by("w/round-2/selection.json"), "w/round-2/cut.json"));
-  // A cut would save nothing where times are modelled.
+  // A cut would save nothing if times are modelled.
   campaign.pipeline.time.kind = "modelled";
   CHECK(!graph_of(campaign, "w")->find_node("w/round-1/cut.json"));
 }
@@ -424,8 +426,8 @@ TEST_CASE(
   CHECK(reads(second, "w/round-1/sketches.jsonl"));
   CHECK(reads(second, "w/round-1/history.jsonl"));
   CHECK(!reads(second, "w/round-0/v0000/big/jaxpr.json"));
-  // Each step that judges a round learns the reason. The seed is what other variants are compared
-  // with.
+  // Each step that judges a round reads the record of near-duplicates. The seed has no such record,
+  // because other variants are compared with the seed.
   for (const char* judge :
        {"w/round-2/selection.json", "w/round-2/race.json", "w/round-2/cut.json"}) {
     INFO(judge);
@@ -514,7 +516,7 @@ TEST_CASE("the same shape is the same text, and paths with blanks are escaped") 
   CHECK(graph->find_node("my kernels/a:b$c/spec.yaml"));
 }
 
-TEST_CASE("a path of the user's is one word of every command, whatever it is called") {
+TEST_CASE("a path of the user is one word of every command, whatever its name is") {
   CampaignShape campaign = shape();
   const std::string odd = "it's; touch $X #";
   campaign.files.learnings = odd + "/l.md";

@@ -41,7 +41,8 @@ std::vector<RuleSetting> settings() {
 
 TEST_CASE("each member of a selection rule is a setting, and is visited once") {
   const SelectionRule rule;
-  // A new member does not compile here: give it its line in visit_settings(), then its name here.
+  // With a new member of SelectionRule, this line does not compile. Add a line for the member in
+  // visit_settings(), then a name here.
   const auto& [policy, top_k, by_point, lineages, islands, interval, cells] = rule;
   const std::multiset<const void*> members = {&policy,  &top_k,    &by_point, &lineages,
                                               &islands, &interval, &cells};
@@ -51,7 +52,7 @@ TEST_CASE("each member of a selection rule is a setting, and is visited once") {
   CHECK(visited == members);
 }
 
-TEST_CASE("what a visitor puts into a setting is in the rule") {
+TEST_CASE("a visitor's change of a setting is in the rule") {
   SelectionRule rule;
   search::visit_settings(rule, [](const RuleSetting& setting, auto& value) {
     if constexpr (std::is_same_v<decltype(value), int&>) {
@@ -89,7 +90,7 @@ TEST_CASE("a rule's settings have names of their own, which can be keys and flag
   }
 }
 
-TEST_CASE("a setting is of all policies, or of one that there is") {
+TEST_CASE("a setting belongs to all policies, or to an existing policy") {
   const auto known = search::policy_names();
   for (const RuleSetting& setting : settings()) {
     const std::string policy = setting.policy;

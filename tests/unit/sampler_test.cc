@@ -61,7 +61,8 @@ double value(const Grid& grid, uint64_t point, size_t axis) {
   return grid.axes()[axis].values[grid.place(point, axis)];
 }
 
-// The cost of a tile: best are 64 by 256 and a depth of 4; more than 131,072 elements do not fit.
+// Returns the cost of a tile. The best tile is 64 by 256 with a depth of 4. Tiles of more than
+// 131,072 elements do not fit.
 std::optional<double> tile_cost(const Grid& grid, uint64_t point) {
   const double rows = value(grid, point, 0);
   const double columns = value(grid, point, 1);
@@ -133,14 +134,14 @@ TEST_CASE("a sampler is told of points that it never asked for, and does not ask
     for (int i = 0; i < 60; ++i) {
       const uint64_t point = random.below(grid.size());
       sampler->tell(point, tile_cost(grid, point));
-      sampler->tell(point, 1e-9);  // too late: the first answer stands
+      sampler->tell(point, 1e-9);  // too late: the first answer counts
       known.insert(point);
     }
     for (uint64_t point : next_batch(*sampler, 200)) CHECK(known.insert(point).second);
   }
 }
 
-TEST_CASE("what is told first of a point stands, and the best come first") {
+TEST_CASE("the first answer about a point counts, and the best points come first") {
   Knowledge knowledge(make_grid({{1, 2, 3, 4, 5}}));
   knowledge.give(3);
   knowledge.give(1);
@@ -195,7 +196,7 @@ TEST_CASE(
 TEST_CASE("the model looks at the ends of values, far from what was good so far") {
   const std::vector<double> sizes = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
   const Grid grid = make_grid({sizes, sizes, sizes});
-  // A valley around the middle, and a corner that nothing leads to.
+  // The cost has a valley around the middle, and a corner that nothing leads to.
   auto cost = [](const Grid& of, uint64_t point) {
     if (value(of, point, 0) == 16 && value(of, point, 1) == 1 && value(of, point, 2) == 16)
       return std::optional<double>(1);
@@ -209,8 +210,8 @@ TEST_CASE("the model looks at the ends of values, far from what was good so far"
   CHECK(median(counts) < 150);  // chance needs 2,000
 }
 
-TEST_CASE("the model takes values that are no numbers") {
-  // One name of 40 is good along each of the two axes.
+TEST_CASE("the model accepts values that are not numbers") {
+  // Along each of the two axes, one of 40 names is good.
   auto grid = Grid::make({{40, {}}, {40, {}}});
   REQUIRE(grid);
   auto cost = [](const Grid& of, uint64_t point) {
@@ -223,7 +224,7 @@ TEST_CASE("the model takes values that are no numbers") {
   CHECK(median(counts) < 200);  // chance needs 800
 }
 
-TEST_CASE("a grid of which nothing can be listed is searched, too") {
+TEST_CASE("a grid that is too large to list is searched, too") {
   const std::vector<double> powers = {1, 2, 4, 8, 16, 32, 64, 128};
   const Grid grid = make_grid(std::vector<std::vector<double>>(20, powers));
   auto cost = [](const Grid& of, uint64_t point) {
@@ -234,7 +235,7 @@ TEST_CASE("a grid of which nothing can be listed is searched, too") {
   const std::vector<uint64_t> points = asked("model", grid, 1, cost, 150);
   double best = 1e9;
   for (uint64_t point : points) best = std::min(best, *cost(grid, point));
-  CHECK(best < 16);  // the middle has 41, a random point 46
+  CHECK(best < 16);  // the middle costs 41, a random point 46
 }
 
 TEST_CASE("a batch of the model's needs hardly more points than one after another") {
@@ -300,7 +301,7 @@ TEST_CASE("local takes one step from the best, in one axis, and more when these 
     steps.push_back(steps_from(best, point));
   }
   CHECK(steps == std::vector<int>{1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3});
-  // From a better point the search goes on there. Along an axis of names, all names are neighbours.
+  // The search goes on from a better point. Along an axis of names, all names are neighbours.
   auto names = Grid::make({{9, {}}, {9, {}}});
   REQUIRE(names);
   auto by_name = sampler_of("local", *names, 1);
@@ -326,7 +327,7 @@ TEST_CASE("evolution, tpe and local find the best point in a fraction of what ch
   }
 }
 
-TEST_CASE("a sampler that is none is refused with the nearest name") {
+TEST_CASE("an unknown sampler is refused with the nearest name") {
   auto sampler = make_sampler("modle", make_grid({{1, 2}}), 1);
   REQUIRE_FALSE(sampler);
   CHECK(sampler.error().message == "unknown sampler 'modle', did you mean 'model'?");

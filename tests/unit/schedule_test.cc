@@ -44,7 +44,7 @@ TEST_CASE("a bundle is a cycle, empty ones too") {
 }
 
 TEST_CASE("a loop runs as often as its counter says, with the bundles behind the branch") {
-  // 5 passes of {body, branch, two delay bundles}, and the first bundle.
+  // The schedule runs the first bundle, then 5 passes of {body, branch, two delay bundles}.
   Simulation one =
       run("   0   :  { %s10_s1 = smov 0 }\n"
           " 0x1 LB: > { %s12_s2 = sadd.s32 1, %s11_s1 /* next */ ;; %s11_s1 = sphi %s10_s1, "
@@ -63,8 +63,8 @@ TEST_CASE("a wait stalls until the transfer and its latency are over") {
           "/*vmem=*/[#allocation1], "
           "/*dst_syncflagno=*/[#allocation2] }\n"
           " 0x2 : { %6 = dma.done.wait [#allocation2], 100 }\n");
-  // The transfer starts in cycle 1, moves for 100 cycles and arrives 10 later. The wait itself is a
-  // cycle.
+  // The transfer starts in cycle 1, moves for 100 cycles and arrives 10 cycles later. The wait
+  // itself takes a cycle.
   CHECK(one.cycles == 112);
   CHECK(one.stall_cycles == 109);
   CHECK(one.load_bytes == 3200);
@@ -116,8 +116,8 @@ TEST_CASE("an address is a sum of what names hold") {
 
 namespace {
 
-// Takes a table and a count from operands. Moves as many granules as the table's entry at that
-// count says.
+// A schedule with two operands: a table and a count. It moves as many granules as the table's entry
+// at that count says.
 constexpr const char* kTable =
     " 0 : { %s1_s0 = inlined_call_operand.vmem [shape: s32[9], index: 1, kind: input] ;; %s2_s1 = "
     "inlined_call_operand.<no memory space> [shape: s32[], index: 0, kind: input] }\n"
@@ -135,7 +135,7 @@ TEST_CASE("operands that are given decide what runs") {
   Parameters given = {{0, {2}}, {1, {0, 0, 0, 0, 0, 0, 0, 0, 7, 8, 9}}};
   Simulation one = run(kTable, given);
   CHECK(one.load_bytes == 9 * 32);
-  // The table comes from within the chip, so it costs only the latency.
+  // The table comes from within the chip, so its transfer costs only the latency.
   CHECK(one.loads == 1);
   CHECK(one.stall_cycles == 9);
 }
@@ -174,7 +174,7 @@ TEST_CASE("of an immediate with a mark, the number counts") {
 }
 
 TEST_CASE("a pointer is another name for its register, also where what made it did not run") {
-  // The register holds the loop's counter when the pointer is made from it.
+  // The register holds the loop's counter when the pointer is made from the register.
   const Simulation one =
       run(" 0 : { %s1_s0 = smov 4 ;; %p1_p0 = scmp.eq.s32.totalorder 1, 2 }\n"
           " 0x1 : { %s2_s0 = sshll.u32 (%p1_p0), %s8_s3, 4 ;; %s3_s0 = int_to_ptr.vmem "
@@ -184,7 +184,7 @@ TEST_CASE("a pointer is another name for its register, also where what made it d
   CHECK(one.load_bytes == 32 * 4);
 }
 
-TEST_CASE("an instruction that is not known is named where something hangs on it, and only there") {
+TEST_CASE("an unknown instruction is named only where something depends on it") {
   const std::string text =
       " 0 : { %s1_s0 = sfancy.s32 1, 2 ;; %2 = snews.s32 3 ;; %p3_p0 = scmp.eq.s32.totalorder "
       "%s1_s0, 3 }\n";
@@ -212,7 +212,7 @@ TEST_CASE("operands that are not given are not known") {
   CHECK(simulation.error().message == unknown);
 }
 
-TEST_CASE("a store to somewhere leaves nothing known of the memory") {
+TEST_CASE("a store to an unknown address makes the whole memory unknown") {
   CHECK(error_of(" 0 : { %1 = sst [smem:[#allocation3]] 42 }\n"
                  " 0x1 : { %2 = sst [smem:[%s9_s9]] 1 }\n"
                  " 0x2 : { %s2_s0 = sld [smem:[#allocation3]] }\n"
@@ -274,7 +274,7 @@ TEST_CASE("comments nest and go on over lines") {
   CHECK(one.cycles == 2);
 }
 
-TEST_CASE("what the model cannot follow is said, not guessed") {
+TEST_CASE("the model names an unknown operation, and does not guess") {
   CHECK(
       error_of(
           " 0 : { %s1_s0 = sld [smem:[%s9_s1]] ;; %p1_p0 = scmp.eq.s32.totalorder %s1_s0, 0 }\n"
@@ -331,7 +331,7 @@ TEST_CASE("garbage is refused with its line") {
                            " 0 : { %s1 = sadd.s32 ( }\n", " 0 : { %s1 = sld [[[ }\n",
                            " 0 : { %1 = dma.x [thread: }\n", " 0 : { %s1 = smov (!), }\n"}) {
     INFO(text);
-    error_of(text);  // any message will do, but the reader returns
+    error_of(text);  // any message will do, but the reader must return
   }
 }
 
@@ -348,8 +348,8 @@ TEST_CASE("addresses say where a transfer goes whose remark does not") {
   CHECK(moved("scalar_lea.hbm", "scalar_lea.vmem").load_bytes == 8 * 32);
   const Simulation within = moved("scalar_lea.hbm", "int_to_ptr.hbm");
   CHECK(within.load_bytes + within.store_bytes == 2 * 8 * 32);
-  // A register that may be an address of anything says nothing of the direction, and nothing ends
-  // the wait.
+  // A register that may be an address in any memory does not give the direction of the transfer, so
+  // nothing ends the wait.
   CHECK(error_of(" 0 : { %s1_s0 = smov 0 }\n"
                  " 0x1 : { %3 = dma.general %s1_s0, 8, %s1_s0, [#allocation1] }\n"
                  " 0x2 : { %4 = dma.done.wait [#allocation1], 8 }\n") ==

@@ -1,4 +1,4 @@
-// Tests of where in the text of a schedule the time goes.
+// Tests of sections: where in the text of a schedule the time goes.
 #include "engine/ir/model/sections.h"
 
 #include <catch2/catch.hpp>
@@ -10,8 +10,8 @@ using namespace evolve;
 using namespace evolve::ir;
 
 TEST_CASE("sections are what control flow runs as one, and add up to the whole") {
-  // A prologue, a loop of five bundles that runs four times, a piece that is jumped over, and the
-  // end.
+  // The schedule has a prologue, a loop of five bundles that runs four times, a part that is jumped
+  // over, and an end.
   auto schedule = parse_schedule(
       " 0 : { %s1_s2 = smov 0 ;; %9 = dma.hbm_to_vmem 0, 100, 0, [#allocation1] }\n"
       " 0x1 : { %s7_s2 = sphi %s1_s2, %s2_s2 ;; %s2_s2 = sadd.s32 1, %s7_s2 ;; %v2_v2 = vadd.f32 "

@@ -93,7 +93,7 @@ TEST_CASE("a long case does not outvote a short one") {
 TEST_CASE("what was measured beside the seed counts by that ratio") {
   Evaluated seed = timed("v0000", 1, 1, TimeKind::measured);
   seed.ratios = {{"a", {1.02, 1, 1.04}}, {"b", {0.97, 0.96, 0.98}}};
-  // By the times of different runs v0001 would be faster.
+  // By its times, which are from different runs, v0001 would be faster.
   Evaluated lucky = timed("v0001", 0.7, 0.7, TimeKind::measured);
   lucky.ratios = {{"a", {0.9, 0.89, 0.91}}, {"b", {0.9, 0.89, 0.91}}};
   Evaluated better = timed("v0002", 0.8, 0.8, TimeKind::measured);
@@ -180,7 +180,7 @@ TEST_CASE("survivors of the round before stay in contention, the seed only in th
   CHECK(survivors(selected(request)) == Ids{"v0001", "v0009"});
 }
 
-TEST_CASE("a variant with a survivor's program or parameters is no second lineage") {
+TEST_CASE("a variant with a survivor's program or parameters is not a second lineage") {
   auto a = timed("v0001", 0.5, 0.5), b = timed("v0002", 0.5, 0.5), c = timed("v0003", 0.6, 0.6);
   a.programs = b.programs = {{"a", "d1"}, {"b", "d2"}};
   c.programs = {{"a", "d1"}, {"b", "d3"}};
@@ -202,7 +202,7 @@ TEST_CASE("modelled and measured times are never ranked together") {
   CHECK_FALSE(select(request));
 }
 
-TEST_CASE("a rejected seed is no base and no survivor") {
+TEST_CASE("a rejected seed is neither a base nor a survivor") {
   SelectionRequest request = request_of({timed("v0001", 0.5, 0.5), timed("v0002", 0.25, 0.25)});
   request.seed = rejected("v0000");
   Selection selection = selected(request);
@@ -241,7 +241,7 @@ TEST_CASE("the model's error is that of ratios by the seed's, over all rounds") 
   auto measured = [](VariantId id, double ratio, double modelled) {
     Evaluated out = timed(id, ratio, ratio, TimeKind::measured);
     out.ratios = {{"a", {ratio, ratio, ratio}}, {"b", {ratio, ratio, ratio}}};
-    // All modelled times are half of the device's, which does not matter to the cut.
+    // All modelled times are half of the device's times. The cut ignores such a common factor.
     out.modelled = {{"a", modelled / 2}, {"b", modelled / 2}};
     return out;
   };
@@ -331,7 +331,7 @@ const std::vector<CaseRecord> judged_cases = {{{"a", true, false}, 1}, {{"c", fa
 const json variant_record_of_v0001 = {
     {"id", "v0001"}, {"round", 1}, {"parents", {"v0000"}}, {"parameters", {{"P", 1}}}};
 
-// The records of a variant that is ok, by "case/file".
+// Returns the records of a valid variant, by "case/file".
 std::map<std::string, json> ok_records() {
   return {{"a/lower.json", {{"verdict", "ok"}, {"programs", {{"device", {{"digest", "d1"}}}}}}},
           {"a/contract.json", {{"verdict", "ok"}}},
@@ -362,7 +362,7 @@ evolve::Result<Evaluated> evaluated(const std::map<std::string, json>& records,
 }  // namespace
 
 TEST_CASE(
-    "a step that could not be done is no rejection, and is named unless the spec excuses it") {
+    "a step that could not be done is not a rejection, and is named unless the spec excuses it") {
   auto records = ok_records();
   CHECK(evaluated(records)->not_done.empty());
   records["c/interpret.json"] = {{"verdict", "not_done"}, {"reason", "no rule for 'sin'"}};
@@ -414,7 +414,7 @@ TEST_CASE("what the model cannot follow has no modelled time, but may have a mea
   CHECK(evaluated(records)->modelled.at("a") == 0.25);
 }
 
-TEST_CASE("a variant that did too little is out, whatever time was measured of it") {
+TEST_CASE("a variant that did too little is rejected, whatever its measured time is") {
   auto records = ok_records();
   records["a/facts.json"] = {{"verdict", "rejected"}, {"kind", "suspicious"}, {"reason", "r"}};
   for (const json& time : {json{{"verdict", "ok"}, {"kind", "measured"}, {"seconds", 0.5}},
@@ -467,7 +467,7 @@ TEST_CASE("the first failing step is the reason, in the order of the steps") {
   CHECK(evaluated(records)->rejection->step == "contract");
 }
 
-TEST_CASE("what reaches beyond memory is told before wrong values, and these before a time-out") {
+TEST_CASE("an access beyond memory is reported before wrong values, and these before a time-out") {
   auto rejected = [](const char* kind) {
     return json{{"verdict", "rejected"}, {"kind", kind}, {"reason", "told"}};
   };
@@ -528,8 +528,7 @@ TEST_CASE("cases are read from a spec.json") {
   CHECK_FALSE(read_cases(json::parse(R"({"cases": [{"name": "a"}]})")));
 }
 
-TEST_CASE(
-    "a model's answer that was no kernel is a rejection, though its parent stands in for it") {
+TEST_CASE("a model's answer without a kernel is a rejection, although its parent takes its place") {
   json variant = variant_record_of_v0001;
   variant["exchange"] = {{"model", "m"}};
   variant["problem"] = {{"kind", "no-code"}, {"reason", "no fenced block"}};

@@ -10,8 +10,8 @@ using namespace evolve;
 using namespace evolve::ir;
 
 TEST_CASE("signals count what was executed, by the seed system's names") {
-  // Two passes, each with two matmuls on one unit and one on the other; then a wait and an empty
-  // bundle.
+  // The program makes two passes, each with two matmuls on one unit and one matmul on the other.
+  // Then come a wait and an empty bundle.
   const Dumps dumps = {
       {"k.1/packed-bundles-post-ra.txt",
        " 0 : { %s1_s2 = smov 0 ;; %9 = dma.hbm_to_vmem 0, 100, 0, [#allocation1] }\n"
@@ -33,7 +33,7 @@ TEST_CASE("signals count what was executed, by the seed system's names") {
   CHECK(signals["mxu_utilization"]["mxu0"] == 4);
   CHECK(signals["mxu_utilization"]["mxu1"] == 2);
   CHECK(signals["mxu_utilization"]["dual_ratio"] == 0.5);
-  // 16 rows of bf16, 8 of f32, by 256 x 256.
+  // A matmul multiplies 16 rows of bf16, or 8 rows of f32, by 256 x 256 elements.
   CHECK(signals["flops"] == 2.0 * 256 * 256 * (4 * 16 + 2 * 8));
   CHECK(signals["hbm_bandwidth_bytes"] == 3200);
   CHECK(signals["vliw_bundle_count"] == 11);

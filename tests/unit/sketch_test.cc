@@ -32,7 +32,7 @@ json document(const json& bodies) {
   json types = json::array();
   for (int i = 0; i < 20; ++i) types.push_back(kFloats);
   const json out = {{"vars", types}, {"jaxprs", bodies}, {"consts", json::array()}};
-  return json::parse(out.dump());  // in the form in which it is read
+  return json::parse(out.dump());  // the form that a reader gives
 }
 
 Sketch sketch(const json& program) {
@@ -41,7 +41,7 @@ Sketch sketch(const json& program) {
   return *out;
 }
 
-// Returns f(x, y) made of some operations; the result of the last one has the number 9.
+// Returns f(x, y) made of some operations; the result of the last operation has the number 9.
 json program_of(const std::vector<json>& operations) {
   return body({0, 1}, operations, json::array({9}));
 }
@@ -56,13 +56,14 @@ json loop(const std::string& step, int length, bool has_advice = false) {
 
 }  // namespace
 
-TEST_CASE("names and the order of operations that do not hang on each other are no difference") {
+TEST_CASE("names and the order of independent operations make no difference") {
   const Sketch one = sketch(program_of(
       {operation("exp", {0}, 2), operation("sin", {1}, 3), operation("sub", {2, 3}, 9)}));
   CHECK(one == sketch(program_of({operation("sin", {1}, 7), operation("exp", {0}, 4),
                                   operation("sub", {4, 7}, 9)})));
   CHECK(distance(one, one) == 0);
-  // In reverse order only the operation on both results differs: one feature of 7.
+  // With its operands swapped, only `sub` differs: 1 of each program's 7 features, so 2 of 8 in
+  // all.
   const Sketch other = sketch(program_of(
       {operation("exp", {0}, 2), operation("sin", {1}, 3), operation("sub", {3, 2}, 9)}));
   CHECK(distance(one, other) == Approx(2.0 / 8));
@@ -78,7 +79,7 @@ TEST_CASE("what is done twice counts twice") {
   CHECK(distance(once, twice) == Approx(2.0 / 7));
 }
 
-TEST_CASE("a call is seen through, and a literal is what it is") {
+TEST_CASE("a call counts as its body, and a literal as its value") {
   const json call = operation("jit", {0, 1}, 9, {{"jaxpr", {"closed", 0, json::array()}}});
   const json inner = body({5, 6}, json::array({operation("add", {5, 6}, 7)}), json::array({7}));
   const auto called = sketch_of(document(json::array({inner, program_of({call})})));
@@ -123,7 +124,7 @@ TEST_CASE("the blocks of a kernel and what its index maps say are its frame") {
   CHECK(distance(kernel(8, in_order), kernel(8, swapped)) == 1);
 }
 
-TEST_CASE("what unfolds without end has no sketch, nor has what is no program") {
+TEST_CASE("an endless program has no sketch, and a document that is not a program has none") {
   json bodies = json::array({body({2}, json::array({operation("exp", {2}, 3)}), json::array({3}))});
   for (int i = 0; i < 60; ++i) {
     const json params = {{"jaxpr", {"closed", i, json::array()}}};
@@ -141,8 +142,8 @@ TEST_CASE("what unfolds without end has no sketch, nor has what is no program") 
   CHECK(sketch_of(json::parse(R"({"jaxprs": [{"eqns": [3, "x", {"invars": [[1, 2]]}]}]})")));
 }
 
-TEST_CASE("a program that holds itself is none, and one that is written out without end is none") {
-  // An index map whose arguments are index maps: itself, or twice the next one.
+TEST_CASE("a program that contains itself, or would be endless, is refused") {
+  // The arguments of an index map are index maps: the map itself, or twice the next map.
   auto in_map = [](size_t number) {
     return json{"record", "BlockMapping", json::array({json{"jaxpr", number, 0}})};
   };

@@ -75,7 +75,7 @@ TEST_CASE("a snapshot finds its files in a manifest that has changed, and drops 
   CHECK(!other->find_node("a.c"));
 }
 
-TEST_CASE("a snapshot that was cut or changed anywhere is none") {
+TEST_CASE("a snapshot that was cut or changed anywhere is not read") {
   auto graph = graph_of(kManifest);
   const std::string bytes = stored(*graph);
   for (size_t size = 0; size < bytes.size(); ++size) {

@@ -202,8 +202,8 @@ TEST_CASE("with gradients the call alone is a case of its own, with its own cost
   CHECK(forward.tags == whole.tags);
   const Spec plain = parsed(kSpec);
   CHECK(signature_json(spec, forward) == signature_json(plain, plain.cases[1]));
-  // The spec does not say what the forward case costs. It has to write 100 x 70 numbers of four
-  // bytes, with any number of operations.
+  // The spec does not give the cost of the forward case. The case has to write 100 x 70 numbers of
+  // four bytes, with any number of operations.
   CHECK(cost_json(spec, forward).find("\"bytes\": 28000") != std::string::npos);
   CHECK(cost_json(spec, forward).find("\"flops\": 0") != std::string::npos);
   CHECK(terms_json(spec, forward).find("\"min_flops\": 0.0") != std::string::npos);
@@ -310,14 +310,15 @@ TEST_CASE("what is timed and small is checked, too") {
   CHECK(nlohmann::json::parse(spec_json(small))["cases"][0]["tags"] ==
         nlohmann::json({"bench", "check"}));
 
-  // 2 * 1024^3 operations are the most that are checked. A case with too many bytes may have few
+  // A checked case has at most 2 * 1024^3 operations. A case with too many bytes may have few
   // operations.
   const Spec most = parsed(with("M: 4096, N: 4096, K: 4096", "M: 1024, N: 1024, K: 1024"));
   CHECK(is_checked(most, most.cases[0]));
   const Spec wide = parsed(with("M: 4096, N: 4096, K: 4096", "M: 16384, N: 8192, K: 1"));
   CHECK_FALSE(is_checked(wide, wide.cases[0]));
 
-  // A case that moves little of large arrays is large for a check that looks at all of them.
+  // A case that moves a small part of large arrays counts as large, because a check reads whole
+  // arrays.
   Spec little = wide;
   little.cost.bytes = "M";
   CHECK_FALSE(is_checked(little, little.cases[0]));
@@ -397,7 +398,7 @@ TEST_CASE("a spec may be timed on some of its bench cases alone") {
   REQUIRE(evolve::time_only(spec, {"both"}));
   std::vector<std::string> left;
   for (const evolve::Case& one : spec.cases) left.push_back(one.name);
-  // The large case is gone. A case small enough to be checked still is checked, but not timed.
+  // The large case is gone. The small case is not timed, but it is small enough to be checked.
   CHECK(left == std::vector<std::string>{"small", "both", "ragged"});
   CHECK(spec.cases[0].tags == std::vector<std::string>{"check"});
   CHECK(spec.cases[1].has_tag("bench"));

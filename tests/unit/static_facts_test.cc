@@ -1,4 +1,4 @@
-// Tests of what libtpu's other dumps add to a kernel's facts, if they are there.
+// Tests of the facts that libtpu's other dumps add to a kernel's facts, if these dumps exist.
 #include "engine/ir/static_facts.h"
 
 #include <catch2/catch.hpp>
@@ -106,7 +106,7 @@ TEST_CASE("a pass that is not as long as its fingerprint says is not believed") 
   CHECK_FALSE((*facts)["kernels"][0].contains("allocations"));
 }
 
-TEST_CASE("what is told in a dump of another form is left out, and that is told") {
+TEST_CASE("a dump of another form is left out, and the report names it") {
   for (const char* dump :
        {"k.1/post-delay-converter.txt", "k.1/final_hlo-static-per-bundle-utilization.txt",
         "TLP/all-fingerprints.txt", "TLP/hlo-static-bundle-profile.txt"}) {

@@ -1,4 +1,4 @@
-// Tests of loops that are added up instead of walked: the result is the same.
+// Tests of loops that the model adds up instead of walking them: the result is the same.
 #include "engine/ir/model/steady.h"
 
 #include <fmt/format.h>
@@ -50,7 +50,7 @@ void same_as_walked(const std::string& text, const Parameters& parameters = {}) 
   same_as_walked(*schedule, kToy, parameters);
 }
 
-// Returns a loop of so many passes. `body` reads the pass number from %s3 and may use names from
+// Returns a loop of `passes` passes. `body` reads the pass number from %s3 and may use names from
 // %s20 on.
 std::string loop(uint32_t passes, const std::string& body) {
   return fmt::format(
@@ -67,7 +67,7 @@ std::string loop(uint32_t passes, const std::string& body) {
 }  // namespace
 
 TEST_CASE("a loop of a billion passes is added up") {
-  // Walking would end after 400 million bundles.
+  // Walking the loop would end after 400 million bundles.
   auto schedule = parse_schedule(loop(50'000'000, "%v1_v1 = vadd.f32 %v2_v2, %v3_v3"), "toy");
   REQUIRE(schedule);
   auto run = simulate(*schedule, kToy, {}, {10'000, true});
@@ -88,13 +88,13 @@ TEST_CASE("what is counted in loops is what is counted by walking") {
            std::string(
                "%s20_s2 = sand.u32 7, %s3_s1 ;; %p21_p1 = scmp.eq.s32.totalorder %s20_s2, 0 "
                ";; %22 = dma.hbm_to_vmem (%p21_p1), 0, 3, 0, [#allocation3]"),
-           // Sizes that change: by the pass, by its quotient, by the larger of two.
+           // Sizes change with the pass, with its quotient, or with the larger of two values.
            std::string("%20 = dma.hbm_to_vmem 0, %s3_s1, 0, [#allocation3]"),
            std::string("%s20_s2 = sshrl.u32 %s3_s1, 5 ;; %21 = dma.vmem_to_hbm 0, %s20_s2, 0, "
                        "[#allocation3]"),
            std::string("%s20_s2 = smax.s32 %s3_s1, 40 ;; %s21_s3 = smin.s32 60, %s20_s2 ;; %22 = "
                        "dma.vmem_to_hbm 0, %s21_s3, 0, [#allocation3]"),
-           // Flags and memory that keep a count.
+           // Flags and memory keep a count.
            std::string(
                "%s20_s2 = sld [smem:[#allocation9]] ;; %s21_s3 = sadd.s32 3, %s20_s2 ;; %22 = "
                "sst [smem:[#allocation9]] %s21_s3 ;; %p23_p1 = scmp.gt.s32.totalorder "
@@ -135,7 +135,7 @@ TEST_CASE("compiled kernels are added up as they are walked") {
   }
 }
 
-TEST_CASE("a loop without an end is no answer, added up or not") {
+TEST_CASE("an endless loop is an error, added up or not") {
   auto schedule = parse_schedule(
       " 0 : { %2 = sbr.rel target bundleno = 0 (0x0) }\n 0x1 : {}\n 0x2 : {}\n", "toy");
   REQUIRE(schedule);

@@ -48,7 +48,7 @@ TEST_CASE("'and' binds closer than 'or'") {
   CHECK(reason(rule, at) == "tokens 1e+06 >= 1e+06");
 }
 
-TEST_CASE("times have units, and what is not known stops nothing") {
+TEST_CASE("times have units, and an unknown value stops nothing") {
   Standpoint at;
   at.wall_seconds = 3600;
   at.device_seconds = 119;
@@ -61,7 +61,7 @@ TEST_CASE("times have units, and what is not known stops nothing") {
   CHECK(reason("roofline 0.5", at) == "roofline 0.5 >= 0.5");
 }
 
-TEST_CASE("what is no rule is refused with its column") {
+TEST_CASE("a text that is not a rule is refused with its column") {
   CHECK(error("") == "'': column 1: expected a condition");
   CHECK(error("speedup>=1.3 or") == "'speedup>=1.3 or': column 16: expected a condition");
   CHECK(error("sped 2") == "'sped 2': column 1: unknown quantity 'sped', did you mean 'speedup'?");

@@ -30,7 +30,7 @@ std::vector<SweepVariant> proposals(const SweepRequest& request) {
   return *std::move(result);
 }
 
-// Returns so many places of the first parent; the share `share` of them explores.
+// Returns `count` places of the first parent, of which the share `share` explores.
 std::vector<SweepPlace> of_first(size_t count, double share = 0.25) {
   std::vector<SweepPlace> out(count);
   for (size_t i = 0; i < count; ++i) out[i].explores = explores(i, share);
@@ -107,7 +107,7 @@ TEST_CASE("proposals are distinct, new, legal, for every sampler and many seeds"
   }
 }
 
-TEST_CASE("what a trial of local came to makes no difference, only that it was one") {
+TEST_CASE("for local, a trial's result makes no difference, only that there was a trial") {
   Space space = make_space();
   const Point other = {{"BLOCK_M", 256}, {"BLOCK_N", 512}, {"BLOCK_K", 512}};
   auto of = [&](const std::vector<Trial>& trials) {
@@ -139,7 +139,7 @@ TEST_CASE("a sampler's proposals follow what the trials cost") {
       for (const SweepVariant& proposal : proposals(request))
         near += is_near(proposal.point) ? 1 : 0;
     }
-    CHECK(near > 20);  // of 80; ten by chance
+    CHECK(near > 20);  // of 80; chance gives ten
   }
 }
 
@@ -346,7 +346,7 @@ TEST_CASE("a space counts its points") {
   CHECK(Space::make(many, {})->size() == uint64_t{1} << 62);
 }
 
-TEST_CASE("a space is read from a spec.json, whatever stands in it") {
+TEST_CASE("a space is read from a spec.json, whatever its content is") {
   auto space = Space::from_spec_json(nlohmann::json::parse(
       R"({"parameters": [{"name": "A", "values": [1, 2]}], "constraints": ["A > 1"]})"));
   REQUIRE(space);
@@ -385,13 +385,13 @@ std::string block(const std::string& lines) {
 
 }  // namespace
 
-TEST_CASE("parameters are read from the EVOLVE block alone") {
+TEST_CASE("parameters are read only from the EVOLVE block") {
   auto point = read_parameters(kKernel, {"BLOCK_M", "BLOCK_N"});
   REQUIRE(point);
   CHECK(*point == Point{{"BLOCK_M", 512}, {"BLOCK_N", 1024}});
 }
 
-TEST_CASE("what stands in a string literal is no parameter") {
+TEST_CASE("a string literal has no parameters") {
   for (const std::string text : {
            R"(def f():
     """BLOCK
@@ -475,7 +475,8 @@ TEST_CASE("sources that differ in parameters alone are the same without them") {
   auto rest = [](const std::string& lines) { return without_parameters(block(lines), {"M", "N"}); };
   CHECK(rest("M = 1\nN = 2\nx = 1\n") == rest("M = 128\nN = 2\nx = 1\n"));
   CHECK(rest("M = 1\nN = 2\nx = 1\n") != rest("M = 1\nN = 2\nx = 2\n"));
-  // A block that lost a parameter is another block, which its other parameters may sweep.
+  // A block without one of the parameters is a different block. Its other parameters may still be
+  // swept.
   CHECK(rest("M = 1\nx = 1\n") != rest("M = 1\nN = 2\nx = 1\n"));
   CHECK(rest("M = 1\nx = 1\n") == rest("M = 7\nx = 1\n"));
   // A canonical source has no markers.

@@ -1,5 +1,5 @@
-// Tests of the table of targets: its rows, what the generator and the pipeline take from it, and
-// that no other place knows a target by its name.
+// Tests of the table of targets: its rows, the values that the generator and the pipeline take from
+// it, and that no other code names a target.
 #include "engine/campaign/target.h"
 
 #include <fmt/format.h>

@@ -103,7 +103,8 @@ TEST_CASE("an entry that is faster stays, where it was found under the same cond
   }
 }
 
-TEST_CASE("what the spec does not allow is taken out, and the table says what it allows") {
+TEST_CASE(
+    "block sizes that the spec does not allow are removed, and the table says what it allows") {
   auto table = with_entries(json(), "k", kSpec,
                             {entry("TPU7x", {{"M", 1}}, 4), entry("TPU7x", {{"M", 2}}, 5),
                              entry("TPU7x", {{"M", 4}}, 6)});
@@ -114,7 +115,7 @@ TEST_CASE("what the spec does not allow is taken out, and the table says what it
   CHECK(table->table["constraints"] == json{"BLOCK_M < 5"});
 }
 
-TEST_CASE("what is no table of the kernel's is refused") {
+TEST_CASE("a file that is not a table of the kernel is refused") {
   CHECK(with_entries(json::object(), "k", kSpec, {}).error().message ==
         "the format is not evolve-tuned-1");
   const json other = {{"format", "evolve-tuned-1"}, {"kernel", "l"}, {"entries", json::array()}};

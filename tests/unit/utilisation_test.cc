@@ -1,4 +1,4 @@
-// Tests of how a module's text uses the units, as libtpu counts it, and of the module's
+// Tests of the use of units by a module's text, as libtpu counts it, and of the module's
 // fingerprints.
 #include "engine/ir/readers/utilisation.h"
 

@@ -8,7 +8,8 @@ using namespace evolve::ir;
 
 namespace {
 
-// Returns a row whose time the model gives as `modelled`; nullopt: the model cannot follow it.
+// Returns a row whose time the model gives as `modelled`; nullopt: the model cannot follow the
+// program.
 Observation row(double measured, std::optional<double> modelled, const std::string& group = "g",
                 const std::string& family = "f") {
   Observation out;
@@ -30,7 +31,7 @@ Validation found(const std::vector<Observation>& rows) {
 
 }  // namespace
 
-TEST_CASE("a common scale is no error") {
+TEST_CASE("a common scale is not an error") {
   const Validation one = found({row(1, 2), row(2, 4), row(3, 6), row(4, 10)});
   CHECK(one.scale == Approx(0.5));
   CHECK(one.error == Approx(0.25 / 4));
@@ -55,7 +56,7 @@ TEST_CASE("pairs are counted by how much they differ, in a group and altogether"
   CHECK(at(one.of_all, 1.5).pairs == 3);
 }
 
-TEST_CASE("what is not modelled is told, and counts nowhere else") {
+TEST_CASE("a program that is not modelled is named, and counts nowhere else") {
   const Validation one = found({row(1, 1), row(2, std::nullopt), row(3, 3)});
   CHECK(one.not_modelled == std::vector<std::string>{"k.1:3: the model cannot follow: it"});
   CHECK(one.error == Approx(0));

@@ -1,5 +1,5 @@
-// Tests of the ids of variants, of what records say of a variant's origin, and of selection.json
-// read back.
+// Tests of the ids of variants, of the records of a variant's origin, and of reading selection.json
+// back.
 #include "engine/search/variant.h"
 
 #include <catch2/catch.hpp>
@@ -45,7 +45,7 @@ TEST_CASE("the kinds of times have stored names", "[variant]") {
   CHECK(std::string(to_string(TimeKind::measured)) == "measured");
 }
 
-TEST_CASE("an origin is read from the variant.json that is written of it", "[variant]") {
+TEST_CASE("an origin is read back from its variant.json", "[variant]") {
   search::Origin origin;
   origin.id = "v0007";
   origin.round = 2;

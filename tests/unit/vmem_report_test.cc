@@ -8,7 +8,7 @@
 using namespace evolve;
 using namespace evolve::ir;
 
-TEST_CASE("windows have room for so many blocks") {
+TEST_CASE("windows have room for a number of blocks") {
   auto report = read_vmem_report(
       R"(<script>const DATA ={"hlo_breakdowns": {"<top>": {}, "gmm.1": {"total_size": 3000000, "blocks": [
         {"allocations": [
@@ -54,7 +54,7 @@ TEST_CASE("a report may be empty, cut off or of another form") {
   }
 }
 
-TEST_CASE("a shape has so many bytes") {
+TEST_CASE("a shape has a number of bytes") {
   CHECK(shape_bytes("bf16[512,512]") == 524288);
   CHECK(shape_bytes("f32[]") == 4);
   CHECK(shape_bytes("s4[3]") == 1);

