@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Command 1 of the README: from a fresh clone to an evolved kernel, on a machine without a TPU.
-# Installs what is missing, builds a release, runs three rounds of a campaign, and says what to
-# look at. Run again, it skips what is done.
+# Installs what is missing, builds a release, runs three rounds of a campaign, and prints the
+# commands to try next. A second run skips the parts that are done.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source pipelines/setup.sh

@@ -1,5 +1,5 @@
-# Installs and builds what the two commands of the README need; sourced by quickstart.sh, tests/run.sh
-# and .ci/run. Each function does nothing, in well under a second, where its work is done already.
+# Functions that install and build what the two commands of the README need. quickstart.sh, tests/run.sh
+# and .ci/run source this file. If its work is done already, a function returns in well under a second.
 # shellcheck shell=bash
 
 # shellcheck disable=SC2034
@@ -16,7 +16,7 @@ die() {
   exit 3
 }
 
-# need_packages NAME…: installs Debian packages; names exactly what is missing if it may not install.
+# need_packages NAME…: installs Debian packages. If the user may not install packages, it lists the missing ones.
 need_packages() {
   local missing=() name
   for name in "$@"; do
@@ -38,7 +38,7 @@ hint: sudo apt-get install ${missing[*]}"
 # need_python LOCK…: makes the environment .venv with only the packages of the lock files, by hash.
 need_python() { need_environment .venv "$@"; }
 
-# need_environment FOLDER LOCK…: makes such an environment in this folder.
+# need_environment FOLDER LOCK…: makes such an environment in FOLDER.
 need_environment() {
   local folder=$1 lock
   for lock in "${@:2}"; do
@@ -72,11 +72,11 @@ first_pipeline() {
   die "no pipeline has a kernel here"
 }
 
-# need_build FOLDER PRESET [tests] [TARGET…]: configures and builds all, or those targets; PRESET is a file of
-# tests/presets. The tests need more packages, so they are part of the build once they were asked for.
+# need_build FOLDER PRESET [tests] [TARGET…]: configures FOLDER, and builds all or only the targets. PRESET is a file of
+# tests/presets. The tests need more packages, so they are part of the build only once `tests` was given.
 need_build() {
   local folder=$1 preset=$2 tests=OFF launcher=
-  # Takes over what another clone has compiled: the cache knows files by their content.
+  # Takes over the objects that another clone has compiled, because ccache compares files by their content.
   export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
   command -v ccache >/dev/null && launcher=ccache
   [ "${3:-}" = tests ] && tests=ON
