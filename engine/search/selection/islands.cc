@@ -34,8 +34,7 @@ class Islands {
     if (request_.round % rule_.migration_interval == 0) {
       for (int island = 1; island <= rule_.islands; ++island) {
         const auto& from = kept[static_cast<size_t>(island - 1)];
-        for (size_t i = 0; i < from.size() && i < static_cast<size_t>(rule_.migrants); ++i)
-          islands[from[i].variant.id].insert(island % rule_.islands + 1);
+        if (!from.empty()) islands[from.front().variant.id].insert(island % rule_.islands + 1);
       }
       for (int island = 1; island <= rule_.islands; ++island)
         kept[static_cast<size_t>(island - 1)] = best_on(island, islands);

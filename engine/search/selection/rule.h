@@ -14,7 +14,6 @@ struct SelectionRule {
   int most_lineages = 4;
   int islands = 4;
   int migration_interval = 5;  // rounds
-  int migrants = 1;            // variants of each island
   int most_cells = 16;
 
   // The maximum number of survivors of a round.
@@ -46,7 +45,6 @@ void visit_settings(Rule& rule, Visit&& visit) {
       RuleSetting{
           .name = "migration_interval", .help = "rounds", .policy = "islands", .most = 1000},
       rule.migration_interval);
-  visit(RuleSetting{.name = "migrants", .policy = "islands", .most = 100}, rule.migrants);
   visit(RuleSetting{.name = "cells", .policy = "map_elites", .most = 1000}, rule.most_cells);
 }
 
