@@ -234,7 +234,7 @@ def _break_one_jaxpr(stack: contextlib.ExitStack, _: Task) -> None:
         header, rest = opened(ending, limits)
         return header, ending.answer if header.get("device") else rest
 
-    def exported(packed: bytes, signature: dict[str, Any]) -> bytes:
+    def exported(packed: bytes, signature: dict[str, Any], _: Any) -> bytes:
         return packed
 
     stack.enter_context(mock.patch.object(lower, "_exported", exported))
@@ -253,15 +253,15 @@ def _twice(first: Callable[..., Any], second: Callable[..., Any]) -> Callable[..
 
 
 def _break_secret(stack: contextlib.ExitStack, _: Task) -> None:
-    public = tuple(replace(drawn, is_secret=False) for drawn in judge_inputs.SETS)
     for module in (judge_inputs, check, comparison):
+        public = tuple(replace(drawn, is_secret=False) for drawn in module.SETS)
         stack.enter_context(mock.patch.object(module, "SETS", public))
         stack.enter_context(mock.patch.object(module, "PUBLIC", public[0]))
-    stack.enter_context(mock.patch.object(interpret, "PUBLIC", public[0]))
+    stack.enter_context(mock.patch.object(interpret, "PUBLIC", judge_inputs.PUBLIC))
 
 
 def _break_sets(stack: contextlib.ExitStack, _: Task) -> None:
-    some = judge_inputs.SETS[:2]
+    some = comparison.SETS[:2]
     stack.enter_context(mock.patch.object(comparison, "SETS", some))
 
 
@@ -302,7 +302,7 @@ def _break_needles(stack: contextlib.ExitStack, _: Task) -> None:
     plain = tuple(replace(drawn, values=judge_inputs.PUBLIC.values) for drawn in judge_inputs.TIMED)
     for module in (judge_inputs, values):
         stack.enter_context(mock.patch.object(module, "TIMED", plain))
-    some = tuple(one for one in judge_inputs.SETS if one.name != "needles")
+    some = tuple(one for one in comparison.SETS if one.name != "needles")
     stack.enter_context(mock.patch.object(comparison, "SETS", some))
 
 
