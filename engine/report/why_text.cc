@@ -97,6 +97,7 @@ std::string stored_text(const std::vector<StoredEdges>& stored, bool is_all) {
     return fmt::format("up to date: {}\n", edges_text(edges));
   }
   std::vector<std::vector<std::string>> lines;
+  lines.reserve(stored.size());
   for (const StoredEdges& group : stored)
     lines.push_back({group.step, std::to_string(group.count), origin_text(group.origin)});
   return lines.empty() ? "" : "stored, with the build that first ran them:\n" + table(lines, "  ");

@@ -90,7 +90,7 @@ done
 serve "limit_except GET HEAD { deny all; }"
 machine refused
 echo more >>in && "$EVOLVE" ninja --quiet --remote-cache "$REMOTE" --remote-write >said 2>&1 || fail "a server for readers: $(cat said)"
-warns "a server for readers" 1 "not stored there: PUT .*HTTP status 403"
+warns "a server for readers" 1 "not stored in the remote cache: PUT .*HTTP status 403"
 
 # damaged WHAT TEXT COMMAND…: COMMAND damages files of the store. A machine that writes to the store repairs the files.
 damaged() {
