@@ -101,9 +101,11 @@ Result<std::vector<StoredEdges>> Why::stored() {
     if (!last) continue;
     TRY_ASSIGN(auto origin, origin_of(last->result));
     const std::string step = graph_.extension(id, "step");
-    add_to_group(groups[{place_of(origin), step}], step, std::move(origin));
+    StoredEdges& group = groups[{place_of(origin), step}];
+    add_to_group(group, step, std::move(origin));
   }
   std::vector<StoredEdges> out;
+  out.reserve(groups.size());
   for (auto& [name, group] : groups) out.push_back(std::move(group));
   return out;
 }
