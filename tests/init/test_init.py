@@ -224,7 +224,7 @@ def test_a_kernel_is_made_that_gives_what_the_function_gives(made: Callable[...,
     report = made()
     assert (report["code"], report["dimensions"]) == (0, {"D0": 512, "D1": 128, "D2": 512})
     kernel = (report["folder"] / "kernel.py").read_text()
-    assert kernel.startswith('"""Two outputs, one of them a row\'s number: in blocks')
+    assert kernel.startswith('"""Two outputs, one of them a row\'s number: computed block by block')
     assert "import math" in kernel
     assert "get_inputs" not in kernel
     assert "SystemExit" not in kernel
