@@ -18,7 +18,7 @@ namespace evolve::k8s {
 struct WatchSink {
   std::function<void(const nlohmann::json& object)> seen;  // the object as it is now
   std::function<void(const std::string& name)> gone;
-  // Reports why the watch gets nothing for now; empty: it continues.
+  // Reports why the watch gets nothing at the moment; empty: it continues.
   std::function<void(const std::string& why)> trouble;
 };
 
