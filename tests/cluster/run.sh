@@ -58,7 +58,8 @@ TEXT
 # shellcheck disable=SC2034 # used by the parts
 PLUGIN="exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, args: [$folder/plugin.sh], interactiveMode: Never}"
 
-for part in "${@:-rounds bucket faults manifests doctor}"; do
+[ "${THOROUGH:-}" != all ] || kills=kills
+for part in "${@:-rounds bucket faults ${kills:-} manifests doctor}"; do
   # shellcheck disable=SC1090 # the parts
   for name in $part; do
     source "tests/cluster/$name.sh"

@@ -6,6 +6,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
 # The numbers of the calls in which a process fails.
 CALLS=${CALLS:-}
 FLIPS=${FLIPS:-8}
+# The seconds between two moments of kills.
+STEP=${STEP:-0.03}
 
 warm_up
 warm_project
@@ -14,6 +16,7 @@ cd "$PROJECT" || exit 1
 "$EVOLVE" export round-2 -p small/small.yaml -o r2.evolve >/dev/null || fail "export"
 "$EVOLVE" export round-2 -p small/small.yaml -o again.evolve >/dev/null
 cmp r2.evolve again.evolve || fail "the same round is another bundle"
+"$EVOLVE" export round-1 -p small/small.yaml -o r1.evolve >/dev/null || fail "export of the first round"
 "$EVOLVE" replay -p small/small.yaml --out was >/dev/null
 
 # A stranger has an empty folder, and no sources, pipeline or network.
@@ -22,8 +25,9 @@ mkdir stranger
 # This version judged the round, so it judges the round again, without a network.
 (cd stranger && bwrap --dev-bind / / --unshare-net "$EVOLVE" replay --verify) >verified.txt 2>&1 || fail "verify: $(cat verified.txt)"
 grep -q ': 0 differences$' verified.txt || fail "verify: $(cat verified.txt)"
-# The commands and programs of others run only for a user who asks for them, and then the output says so.
-"$ROOT/.venv/bin/python" "$ROOT/tests/fault/evil_bundles.py" --forge r2.evolve forged || fail "forging bundles"
+# The commands and programs of others run only for a user who asks for them, and then the output says so. The forged
+# bundles have one round, because all its steps run again for each of them.
+"$ROOT/.venv/bin/python" "$ROOT/tests/fault/evil_bundles.py" --forge r1.evolve forged || fail "forging bundles"
 for bad in forged/*; do
   rm -rf victim && mkdir victim
   (cd victim && "$EVOLVE" import "../$bad") >imported.txt 2>&1 || fail "$bad: import: $(cat imported.txt)"
@@ -104,7 +108,7 @@ for command in exports imports replays; do
       after "$command: EIO from $call, the ${at}th" "$command" $?
     done
   done
-  for delay in $(seq 0.004 0.012 0.1); do
+  for delay in $(seq 0.004 "$STEP" 0.1); do
     "clear_$command"
     timeout -s KILL "$delay" bash -c "$command" >said 2>&1
     after "$command: killed after $delay s" "$command" $?

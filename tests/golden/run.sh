@@ -2,7 +2,8 @@
 # Golden cases: what a user types, and everything that evolve answers. A case is a folder with `cmd`, a bash script that
 # runs in a fresh project (tests/project.sh), and `expected`: its stdout, stderr and exit code. What differs from run to
 # run is normalised. A case finds the results of an earlier campaign (project.sh, warm_project); a case with a file
-# `cold` finds none. A case with a file `thorough` runs only if THOROUGH is set, or by name.
+# `cold` finds none. A case with a file `thorough` runs only if THOROUGH is set, or by name; a case with a file `full`
+# runs only if THOROUGH is "all", as in .ci/full, or by name.
 #   tests/golden/run.sh [CASE…]            compares
 #   tests/golden/run.sh --accept [CASE…]   writes the answers of today; read the diff
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
@@ -12,8 +13,10 @@ accept=false
 cases=("$@")
 if [ ${#cases[@]} -eq 0 ]; then
   for name in */; do
-    # Long cases are left to CI.
-    [ -e "$name/thorough" ] && [ -z "${THOROUGH:-}" ] || cases+=("$name")
+    # Long cases are left to CI, and the longest to .ci/full.
+    [ -e "$name/thorough" ] && [ -z "${THOROUGH:-}" ] && continue
+    [ -e "$name/full" ] && [ "${THOROUGH:-}" != all ] && continue
+    cases+=("$name")
   done
 fi
 
@@ -26,8 +29,10 @@ normalised() {
     -e 's/\b[0-9a-f]\{32\}\b/DIGEST/g' -e 's/\b[0-9a-f]\{12\}\b/DIGEST/g' -e '/\bT\b/s/   */  /g'
 }
 
+took=()
 for name in "${cases[@]}"; do
   name=${name%/}
+  began=$SECONDS
   if [ -e "$name/cold" ]; then new_project; else warm_project; fi
   actual=$(cd "$PROJECT" && { EVOLVE="$EVOLVE" EVOLVE_ROOT="$ROOT" bash -c 'evolve() { "$EVOLVE" "$@"; }; source "$0"' \
     "$ROOT/tests/golden/$name/cmd" >out 2>err; echo "exit $?" >code; }
@@ -38,5 +43,8 @@ for name in "${cases[@]}"; do
   elif ! diff -u "$name/expected" - <<<"$actual"; then
     fail "$name"
   fi
+  took+=("$((SECONDS - began)) s $name")
 done
+# The slowest cases are listed in the log, because the time of CI is limited.
+printf '%s\n' "${took[@]}" | sort -rn | head -n 20
 finish ${#cases[@]}

@@ -6,10 +6,11 @@ import json
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import jax
 import pytest
-from conftest import FORKS, SMALL, Lower
+from conftest import FORKS, FULL, SMALL, Lower
 
 from judge import lower as step_lower
 from process import clock
@@ -88,11 +89,20 @@ TELLING = {
 }
 
 
+# All ways to ask for the device take two minutes, so only these are tried outside .ci/full.
+QUICK = ("the devices", "an array's devices", "which branch runs")
+
+
+def _ways_to_tell() -> list[Any]:
+    long = [what for what, (told, _, _) in TELLING.items() if "device" in told and what not in QUICK]
+    return [pytest.param(what, marks=FULL if what in long else ()) for what in TELLING]
+
+
 def _telling(imports: str, test: str) -> str:
     return f"{SEED}\n{imports}\nBLOCK_M = 128 if {test} else 256\n"
 
 
-@pytest.mark.parametrize("what", TELLING)
+@pytest.mark.parametrize("what", _ways_to_tell())
 def test_a_kernel_that_tells_where_it_is_is_not_reproducible(lower: Lower, what: str) -> None:
     told, imports, test = TELLING[what]
     source = (

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, THOROUGH
+from conftest import FULL, ROOT
 from rewritten import LOOP, NARROW_SCRATCH, SEED, SUM_IN_OUTPUT, SUM_IN_SCRATCH, with_blocks
 
 from rewrites.rewrites import rewrites
@@ -17,7 +17,7 @@ from rewrites.rewrites import rewrites
 _ROUNDING = 0.02
 
 SMALL_SEED = with_blocks(SEED, 256, 512, 512)
-pytestmark = THOROUGH
+pytestmark = FULL
 MASKS_ALONE = next(one.text for one in rewrites(SMALL_SEED)["ragged edge"])
 
 
