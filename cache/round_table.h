@@ -30,7 +30,7 @@ struct RecordedRound {
   std::string text;
 };
 
-// The origin of a record: a build here, or somebody else.
+// The origin of a record: a build of this state folder, or an imported bundle file.
 enum class RecordOrigin { own, imported };
 
 class RoundTable {
@@ -46,7 +46,7 @@ class RoundTable {
 
   // Stores a record, unless it is the round's last one already. Returns its number, new or old.
   Result<int64_t> add_record(const RecordedRound& record, RecordOrigin origin = RecordOrigin::own);
-  // Returns whether a record came with a bundle and no build here has made the same record.
+  // Returns whether a record came with a bundle file and no build here has made the same record.
   Result<bool> is_imported(int64_t record);
   // Return a record. Nullopt: there is no such record.
   Result<std::optional<RecordedRound>> find_record(int64_t id);

@@ -28,11 +28,17 @@ std::string series_of(const std::string& version) {
 }
 
 // Returns a package's name in the form in which names are compared (PEP 503).
-std::string normalised(std::string name) {
-  for (char& c : name) {
-    c = c == '_' || c == '.' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+std::string normalised(std::string_view name) {
+  std::string out;
+  for (char c : name) {
+    const bool is_separator = c == '-' || c == '_' || c == '.';
+    if (!is_separator) {
+      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    } else if (!out.ends_with('-')) {
+      out += '-';
+    }
   }
-  return name;
+  return out;
 }
 
 struct Lock {

@@ -28,8 +28,8 @@ class ActionKeys {
   ActionKeys(const Graph& graph, FileTable& files, const BuildContext& context)
       : graph_(graph), files_(files), context_(context) {}
 
-  // Returns the key without discovered inputs. REQUIRES: the digests of the edge's made inputs are
-  // set.
+  // Returns the key without discovered inputs. REQUIRES: the digests of the inputs that other edges
+  // make are set.
   Result<KeyWriter> declared(EdgeId edge);
   // Returns the key without discovered inputs of an edge that ran. The key is `before`, unless
   // folders are among the edge's inputs or `discovered` (symbolic paths). The command may have

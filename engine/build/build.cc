@@ -400,8 +400,8 @@ class Build {
     if (!node) return false;
     Changed& its = changed_[id];
     ++its.times;
-    // In a manifest that evolve did not write, a command may itself write a file that it reads.
-    // Then the file counts as the command left it.
+    // A command of a manifest that evolve did not write may itself change a file that it reads. So
+    // if a file changed during the second run, too, the file counts as the command left it.
     if (its.times > 1 && !is_strict) {
       TRY(lookup_.keys().rekey(id, result));
       return false;

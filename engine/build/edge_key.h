@@ -23,7 +23,7 @@ struct InputDigests {
 // response file, device kind and protocol. An edge with `portable = 1` does not depend on the names
 // of its files: its inputs and outputs count by position, so that two variants with the same
 // program share one result. The machine's paths do not count. Absolute paths are replaced anywhere
-// in a command, and other paths only at the start of a word or after its '='.
+// in a command, and other paths only at the start of a word or after the word's first '='.
 void write_key(const Graph& graph, EdgeId edge, const InputDigests& inputs,
                std::span<const MachineBinding> machine, KeyWriter& key);
 

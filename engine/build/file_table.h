@@ -41,7 +41,7 @@ class FileTable {
   // Gives a phony edge's outputs their digest. The digest comes from the edge's inputs or, with no
   // inputs and no validations, from the files under the outputs' names. An edge with no inputs, no
   // validations and no file is always new, and so is every file that depends on it. REQUIRES: the
-  // digests of the edge's made inputs are set.
+  // digests of the inputs that other edges make are set.
   Status settle_phony(EdgeId edge);
   [[nodiscard]] bool is_always_new(NodeId node) const;
 

@@ -138,8 +138,8 @@ Status Lookup::look_ahead(BuildPlan& plan) {
   }
   if (keys.empty()) return {};
   TRY(results_.foresee(keys));
-  // The entry under a declared key may be a list of discovered inputs, which give the key of the
-  // result.
+  // The memo may have a list of discovered inputs under a declared key. Then these inputs are part
+  // of the key of the result.
   keys.clear();
   for (const auto& [id, declared] : asked) {
     TRY_ASSIGN(auto discovered, discovered_by(declared.key()));

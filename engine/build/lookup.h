@@ -48,7 +48,7 @@ class UpToDateRule {
  public:
   virtual ~UpToDateRule() = default;
   // Decides about an edge. `is_unchanged`: by content the edge is up to date. REQUIRES: the digests
-  // of the edge's made inputs are set.
+  // of the inputs that other edges make are set.
   virtual Result<Judgement> judge(EdgeId edge, bool is_unchanged) = 0;
   // Called for each edge that ran.
   virtual Status ran(EdgeId edge, const ActionResult& result) = 0;
@@ -79,9 +79,10 @@ class Lookup {
 
   // Whether the edge is up to date: its key is the one in the snapshot, and its output files are
   // unchanged. If there is another rule, that rule decides. True: the digests of the outputs are
-  // set. REQUIRES: the digests of the edge's made inputs are set.
+  // set. REQUIRES: the digests of the inputs that other edges make are set.
   Result<bool> is_settled(EdgeId edge);
-  // REQUIRES: the digests of the edge's made inputs are set.
+  // Computes the keys of the edge, and looks for a stored result. REQUIRES: the digests of the
+  // inputs that other edges make are set.
   Result<LookedUpEdge> find(EdgeId edge);
   // Returns the reasons why the edge has to run, such as "never built", or a difference from its
   // last record: "input 'x': a -> b".
@@ -92,8 +93,8 @@ class Lookup {
   // Accepts the existing files as the edge's outputs, so that the edge is settled. If no run of the
   // edge is known here, the edge is also up to date from now on. The files do not become blobs,
   // because a result that was not made here is valid only for the files in place. False: an output
-  // is missing, or an input is always new. REQUIRES: the digests of the edge's made inputs, and of
-  // discovered ones, are set.
+  // is missing, or an input is always new. REQUIRES: the digests of the inputs that other edges
+  // make, and of the discovered inputs, are set.
   Result<bool> adopt(EdgeId edge, const Judgement& judgement);
   // Returns the files that the edge's last run here read in addition to its declared inputs.
   // Nullopt: no run is recorded.

@@ -131,7 +131,7 @@ class BuildPlan {
   void set(EdgeId id, EdgeState state);
   [[nodiscard]] Line line_of(EdgeId id) const;
   [[nodiscard]] bool has_room(const Line& line) const;
-  // `count`: 1 for an edge that starts, -1 for one that ends.
+  // Counts an edge of `line` that starts (`count` is 1) or ends (`count` is -1).
   void occupy(const Line& line, int count);
   // Returns the edges that wait for `id`; valid until the next call.
   const std::vector<EdgeId>& dependents(EdgeId id);

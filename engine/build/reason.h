@@ -23,7 +23,7 @@ struct Reason {
   bool operator==(const Reason&) const = default;
 };
 
-// Returns "never built", "x is always new", "input 'x': a -> b".
+// Returns a reason in words, such as "never built", "x is always new" or "input 'x': a -> b".
 std::string text_of(const Reason& reason);
 std::vector<std::string> texts_of(const std::vector<Reason>& reasons);
 

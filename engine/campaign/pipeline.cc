@@ -429,7 +429,8 @@ class PipelineReader {
       if (weight > 0) out.push_back({.name = name, .weight = weight});
     }
     mix.finish();
-    // An unknown name is an error already, and explains why no mutator has a weight.
+    // An unknown name has caused an error already. That error explains why no mutator has a weight,
+    // so this one is left out.
     const YamlNode* node = mutate.map("mix");
     if (out.empty() && node != nullptr && named == node->entries.size())
       errors_.add(mutate.value_at("mix"), "mutate.mix: no mutator has a weight");

@@ -95,8 +95,8 @@ struct Spec {
   std::vector<Tensor> inputs;  // in the order of the function's arguments
   std::vector<Tensor> outputs;
   std::vector<Case> cases;
-  // The inputs by which the kernel is differentiated. The judge takes the gradients as further
-  // outputs "d_INPUT". It gives the outputs' cotangents as further inputs "d_OUTPUT".
+  // The inputs with respect to which the kernel is differentiated. The judge takes the gradients as
+  // further outputs "d_INPUT". It gives the outputs' cotangents as further inputs "d_OUTPUT".
   std::vector<std::string> gradients;
   Tolerance tolerance;
   Contract contract;

@@ -1,4 +1,4 @@
-// The JSON files of a spec that the steps read.
+// The JSON files that the steps read, made from a spec.
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>

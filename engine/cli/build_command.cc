@@ -188,7 +188,8 @@ class CampaignBuild {
     return ended ? finish(targets, *summary) : ended;
   }
 
-  // Keeps models' answers that were paid for once, and warns if some must be paid for again.
+  // Makes the models' file of each recorded round final, so that an edit of that file does not ask
+  // for the round's answers again. Warns if other edits may ask for answers again.
   Status look_at_answers(const std::vector<NodeId>& targets) {
     if (opened_.campaign.shape.files.llm.empty()) return {};
     TRY_ASSIGN(auto answered, models_keys(opened_.campaign, state_));

@@ -24,7 +24,7 @@ std::string machine_path(std::string_view symbolic, std::span<const MachineBindi
 
 // symbolic_command() applies symbolic_path() to a whole command, and machine_command() reverses
 // that. Absolute paths of the machine are replaced anywhere in the command; other paths only at the
-// start of a word or after its '='.
+// start of a word or after the word's first '='.
 std::string symbolic_command(std::string command, std::span<const MachineBinding> machine);
 std::string machine_command(std::string_view symbolic, std::span<const MachineBinding> machine);
 

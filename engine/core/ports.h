@@ -51,7 +51,7 @@ class Files {
   virtual Result<bool> place(const std::string& from, const std::string& to, Sharing sharing,
                              const Digest& content) = 0;
 
-  // Returns the digest of a file's bytes, as look() reads it.
+  // Returns the digest of a file's bytes, as look() finds them. Nullopt: nothing is there.
   Result<std::optional<Digest>> digest(const std::string& path) {
     TRY_ASSIGN(auto state, look(path, nullptr));
     return state ? std::optional(state->content) : std::nullopt;
@@ -143,7 +143,7 @@ class Ledger {
   virtual Result<std::optional<EdgeRecord>> last_record(const std::string& output) = 0;
 };
 
-// Everything that another machine needs to run a command.
+// Everything that another machine needs to run a command, apart from the command itself.
 struct Errand {
   std::string node_pool;                  // name of the machines in the pipeline
   Digest key;                             // the action's key without discovered inputs

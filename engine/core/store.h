@@ -27,7 +27,8 @@ struct WantedFile {
   std::string path;
 };
 
-// A record under a name. A store may keep the files for as long as it keeps the record.
+// A record of the store: a text and the files that belong to it, under a name. From the list of
+// files, a store that deletes unused files can see which files the record needs.
 struct StoreEntry {
   std::vector<StoredFile> files;
   std::string text;

@@ -23,7 +23,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Takes a number that is not negative off the front of `text`.
+// Takes a non-negative number off the front of `text`.
 std::optional<double> take_number(std::string_view& text) {
   // Only these characters count, because strtod also reads signs, "inf", "nan" and hexadecimal
   // digits.

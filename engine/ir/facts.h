@@ -57,7 +57,7 @@ struct SpillCounts {
   uint64_t loads_executed = 0;
 };
 
-// The DMA traffic between HBM and VMEM.
+// The DMA traffic from HBM (loads) and to HBM (stores).
 struct DmaTotals {
   double load_bytes = 0;
   double store_bytes = 0;

@@ -7,7 +7,7 @@
 #include "engine/core/json_fields.h"
 #include "engine/ir/model/lost_time.h"
 
-// Each list_fields() has the keys of one object of the file.
+// Each list_fields() has the keys of one object of facts.json.
 namespace evolve::ir {
 
 template <class Fields, Is<CauseTime> T>

@@ -23,7 +23,8 @@ std::string dump(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// Returns the text of a content, which is a string, or a list of parts with or without text.
+// Returns the text of a message's content. The content is a string, or a list of parts, some of
+// which may have no text.
 std::string content_of(const json& content) {
   if (!content.is_array()) return text_in(content);
   std::string out;

@@ -22,7 +22,7 @@ int64_t now() {
   return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-// Returns a reason that only this rule has.
+// Returns a reason that only Ninja's rule of times gives.
 Reason in_words(std::string words) {
   return {.kind = Reason::Kind::other, .words = std::move(words)};
 }

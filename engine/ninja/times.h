@@ -53,8 +53,9 @@ class Times final : public UpToDateRule {
   // Sets `newest` to the newest of the nodes and of its old value. False: a node is missing or not
   // up to date.
   bool count_in(std::span<const NodeId> nodes, Newest& newest);
-  // Returns the files that the command read besides its declared inputs. Nullopt: neither a depfile
-  // nor a current log entry lists them.
+  // Returns the files that the command read besides its declared inputs; none if the edge has
+  // neither `depfile` nor `deps`. Nullopt: the depfile is missing or malformed, or the log of
+  // discovered inputs has no current entry.
   std::optional<std::vector<NodeId>> discovered(EdgeId id);
   std::optional<std::vector<std::string>> told(EdgeId id);
   // Returns why the edge has to run. Nullopt: the output is up to date. `entry`: the log's entry

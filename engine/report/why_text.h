@@ -16,8 +16,8 @@ std::string pending_text(const std::vector<PendingEdge>& edges);
 std::string explanation_text(const Explanation& explanation);
 
 // Returns the rows of `build --dry-run --json`: {output, step, subject, need ("run", "maybe",
-// "restore"), reasons}. An edge to restore has an origin {built_at, built_on, seconds, paid_by,
-// build}, or null; an edge without a past may have `nearest` {output, changes}.
+// "restore"), reasons}. An edge to restore has `origin` {built_at, built_on, seconds, paid_by,
+// build}, or null. An edge that was never built may have `nearest` {output, changes}.
 nlohmann::json pending_json(const std::vector<PendingEdge>& edges);
 // Returns {pending, stored, last_build}.
 nlohmann::json explanation_json(const Explanation& explanation);

@@ -1,5 +1,5 @@
-// Step adopt: the kernel that a model's answer or a person's proposal makes of its parent, or the
-// reason why there is no kernel.
+// Step adopt: the kernel that a model's answer or a person's proposal makes of the parent's kernel,
+// or the reason why there is no kernel.
 #include "engine/llm/adopt.h"
 
 #include <cstdint>

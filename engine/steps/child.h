@@ -1,6 +1,6 @@
-// Child processes for work on the output of a candidate. An early end of such a process (because of
-// a size, a time, or a bug of ours) is reported. So it becomes the candidate's verdict and not a
-// failed edge.
+// Child processes for work on the output of a candidate. An early end of such a process (at a limit
+// of memory or time, or by a bug of ours) is reported. So the early end becomes the candidate's
+// verdict and not a failed edge.
 #pragma once
 
 #include <cstdint>

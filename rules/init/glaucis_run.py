@@ -15,8 +15,8 @@ from typing import Any
 
 from init.source import Imported, Wrong, json_of, number, one_line, text_of
 
-# The maximum number of folders above a config in which its learnings and a run's examples are searched: runs/NAME_DATE
-# is next to examples.
+# The maximum number of folders that are searched: above a config for its AGENT.md, and above a run for its reference.
+# A run is a folder runs/NAME_DATE, and its reference may be in a folder `examples` that is next to `runs`.
 _MOST_ABOVE = 5
 # The maximum number of variants, because each is a file and a kernel that is judged.
 _MOST_VARIANTS = 10_000

@@ -31,7 +31,8 @@ _FLOATS = ("float16", "bfloat16", "float32")
 # Names that kernel.py and its template use themselves.
 _TAKEN = {"sizes", "results", "values", "jax", "jnp", "math", "pl", "pltpu", "dataclass", "block_sizes", "on_block"}
 _TOLERANCES = {"rtol": ("output_rtol", "rtol"), "atol": ("output_atol", "atol")}
-# From this size on, a bound of whole numbers belongs to a dimension, and is not a number of its own.
+# The smallest dimension for which an upper bound of whole numbers is written as "DIMENSION - 1". A smaller dimension
+# may fit the bound by chance.
 _LEAST_NAMED = 8
 # The maximum number of elements of an input that a function is tried with.
 _MOST_DRAWN = 1 << 22

@@ -66,7 +66,8 @@ class Watch:
         """Raises Changed where the kernel that has just run wrote to memory that it may not write to (writes.py)."""
         mapping = kernel["grid_mapping"]
         scalars, inputs = mapping.num_index_operands, mapping.num_inputs
-        # The interpreter makes inputs first, then outputs with memory of their own, then prefetched scalars.
+        # The interpreter allocates the inputs first, then the outputs that do not share an input's memory, and then the
+        # prefetched scalars.
         first_scalar = inputs + mapping.num_outputs - len(kernel["input_output_aliases"])
         for number in writes.guarded(kernel):
             if self._changed[first_scalar + number if number < scalars else number - scalars]:

@@ -40,7 +40,8 @@ def _check_kernel(kernel: dict[str, Any]) -> None:
             raise Written(f"the index map of block {number} writes to a prefetched scalar")
     body = kernel["jaxpr"]
     written = _written(body)
-    # An output may share an input's memory, but its block is another one.
+    # An output may share an input's memory. Even then the input's block is a copy of its own, to which the kernel may
+    # not write.
     blocks = [operand for operand, _ in kernel["input_output_aliases"] if _is_block(body.invars[operand])]
     for number in (*guarded(kernel), *blocks):
         if body.invars[number] in written:

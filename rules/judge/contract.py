@@ -193,7 +193,7 @@ def _check_rounding(traced: core.Jaxpr, terms: dict[str, Any]) -> None:
         return
     least = mosaic.FLOAT_BITS.get(_ELEMENT_TYPES.get(terms["operand"], ""), 0)
     for name in sorted(sums.rounded_in(traced)):
-        # One bit is the sign.
+        # One bit is the sign. An unsigned type, which has no sign, is treated in the same way.
         if _whole_bits(name) - 1 < least:
             asked = f"the spec asks for {terms['operand']} at least (contract.operand)"
             raise Breach(f"floats are rounded to {name} and multiplied in a product; {asked}", "precision")

@@ -99,7 +99,8 @@ def _denormal(generator: Generator, shape: tuple[int, ...], smallest: float) -> 
     return np.copysign(size, values) * np.float32(smallest)
 
 
-# The share of lines along an axis that hold needles; and a needle's size, in units of a sum of as many values.
+# The share of an axis's lines that hold needles. The size of a needle, in units of the typical sum of as many normal
+# values as the line has.
 _NEEDLES = 0.75
 _NEEDLE = 2.0
 # The smallest needle. Its exponential overflows float32, so a maximum over only some values does not go unnoticed.

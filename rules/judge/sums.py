@@ -397,7 +397,7 @@ def _hidden_in(made: _Made) -> _Made:
 
 def _after(made: _Made, operands: Sequence[_Made], name: str) -> _Made:
     """Returns the marks after an operation that may end sums, hide them, or give back hidden sums."""
-    # A sum in the exponent of a power is hidden as by an exponential.
+    # A power hides a sum in its exponent in the same way as an exponential does.
     is_exponent = name == "pow" and bool(_sums_in(operands[1]) | _hidden_in(operands[1]))
     family = "exponential" if is_exponent else _FAMILIES.get(name)
     sums, hidden = _sums_in(made), _hidden_in(made)

@@ -44,7 +44,8 @@ class Surroundings:
     work: Work = field(default_factory=Work)
     targets: dict[str, int] = field(default_factory=dict)  # of custom calls, and how many
     kernels: list[mosaic.Kernel] = field(default_factory=list)
-    # The kernels' work, and the least of it if each kernel that runs does its most.
+    # The kernels' work. `surely_inside`: the least work over all branches of the program around the kernels, if each
+    # kernel that runs does the most that it can do.
     inside: Count = field(default_factory=Count)
     surely_inside: float = 0
     depends: list[set[int]] = field(default_factory=list)  # for each output, the numbers of inputs

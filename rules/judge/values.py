@@ -73,7 +73,7 @@ def _at_blocks(
     found = [kernel_steps.evaluate(closed, inputs, asked[0], kernels)]
     first, kernels.most = kernels.cost, _MOST_COST
     for blocks in asked[1:]:
-        # The cost of such a block is about known beforehand; `kernels` limits its real cost.
+        # Other blocks are expected to cost about as much as the first block. `kernels` limits their real cost.
         if kernels.cost + first > _MOST_COST:
             break
         kernels.cost += around

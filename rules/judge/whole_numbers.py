@@ -71,7 +71,8 @@ def drawn(
         else:
             values = generator.integers(low, high + 1, shape)
         if values.size > 1:
-            # A length of zero, and a full one; or a value on each side of a gap.
+            # The lowest and the highest value always occur, such as a length of zero and a full one. If the values have
+            # a gap, one of the two is on each side of it.
             values.reshape(-1)[generator.choice(values.size, 2, replace=False)] = low, high
     return np.sort(values, axis=-1) if terms.is_sorted else values
 

@@ -255,7 +255,8 @@ def _become_nobody(place: Place) -> None:
     """Gives up root, to which limits on processes do not apply; in a user namespace, they count only this sandbox."""
     if os.getuid() != 0:
         return
-    # This user is visible where no user namespace can be made, so it must not be a user of the machine.
+    # Where no user namespace can be made, a candidate sees this user. So another place has another user. A place.user
+    # other than 'nobody' may be a real user of the machine, so it is not taken.
     nobody = _NOBODY if place.user == _NOBODY else _NOBODY - 1
     os.setgroups([])
     os.setresgid(nobody, nobody, nobody)

@@ -18,7 +18,7 @@ from pathlib import Path
 START = "# EVOLVE-BLOCK-START"
 END = "# EVOLVE-BLOCK-END"
 
-# More than any kernel has, and few enough for all code that reads a source.
+# More bytes than any kernel has, and few enough for all code that reads a source.
 _MOST_BYTES = 2**20
 
 # The declaration that Python looks for in the first two lines (PEP 263).

@@ -1,5 +1,5 @@
-# A round whose files pass through a bucket. run.sh sources this file after rounds.sh: tests/cluster/run.sh rounds
-# bucket. build/servers/fake-gcs-server must exist (tests/servers/servers.sh).
+# A round whose files pass through a bucket. `tests/cluster/run.sh rounds bucket` sources this file after rounds.sh.
+# build/servers/fake-gcs-server must exist (tests/servers/servers.sh).
 # shellcheck shell=bash disable=SC2154 # variables of run.sh and rounds.sh
 source tests/servers/store.sh
 

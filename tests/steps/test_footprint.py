@@ -197,7 +197,7 @@ ELEMENTS = (pl.Element(16), pl.Element(128))
     ("grid", "read", "written", "more"),
     [
         ((8,), _rows(lambda i: (i, 0)), _rows(lambda i: (i, 0)), {}),
-        # In place, even if a block stays for some steps, or is read before it is written.
+        # The kernel works in place, even if a block stays for some steps, or is read before it is written.
         ((8, 2), _rows(lambda i, k: (i, 0)), _rows(lambda i, k: (i, 0)), ALIASED),
         ((7,), _rows(lambda i: (i + 1, 0)), _rows(lambda i: (i, 0)), ALIASED),
         ((8, 2), _rows(lambda i, k: (i, 0)), _rows(lambda i, k: (i, 0)), PARALLEL),

@@ -21,7 +21,7 @@ pytestmark = FULL
 MASKS_ALONE = next(one.text for one in rewrites(SMALL_SEED)["ragged edge"])
 
 
-# Two or three blocks along each dimension; the second shape of the seed is ragged in all three.
+# Each shape has one to three blocks along each dimension. The second shape of the seed is ragged in all dimensions.
 KERNELS = {
     "seed": (SMALL_SEED, ["256x512x512", "300x600x1100"]),
     "sum_in_scratch": (SUM_IN_SCRATCH, ["256x128x512", "128x256x1536"]),

@@ -145,8 +145,8 @@ TEST_CASE("a counter may go down, and stop at its limit or behind it") {
 }
 
 TEST_CASE("what a loop of XLA's own calls counts for each pass") {
-  // The top-level program does not show the length of the loop, because it reads the length from a
-  // flag.
+  // The schedule of the top-level program does not show how often the loop runs, because the loop's
+  // test reads a value from memory.
   Dumps dumps = {{"TLP/packed-bundles-post-ra.txt",
                   " 0 LB: > { %5 = inlined_call %s9_s9 /* %inner.1 = s32[8]{0} add(%values.2, "
                   "%values.2) */ ;; %s1_s0 = sld [smem:[#allocation1]] }\n"

@@ -366,7 +366,7 @@ TEST_CASE("the error of a configuration has its place") {
            more + "}]}";
   };
   CHECK(config_error(model("")).empty());
-  // The variable's name becomes a word of the manifest.
+  // The variable's name is written into the manifest, so only plain names are accepted.
   for (const char* name : {R"(A\nsteps = evil)", "1A", "A B", "$A"}) {
     CAPTURE(name);
     CHECK(config_error(model(fmt::format(R"(,"key_variable":"{}")", name))) ==

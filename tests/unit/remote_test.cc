@@ -77,7 +77,8 @@ const RemoteAddress kAddress = *RemoteAddress::parse("http://cache");
 struct Machine {
   explicit Machine(FakeServer& server) : remote(server, blobs, files, folder / "in", kAddress) {}
 
-  // Returns a result with one output that contains `text`. The output's blob is in the store.
+  // Returns a result with one output that contains `text`. The output's blob is in this machine's
+  // blob store.
   ActionResult made(const std::string& text) {
     REQUIRE(files.write(folder / "made", text));
     const Digest digest = content_digest(text);

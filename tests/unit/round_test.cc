@@ -144,7 +144,7 @@ TEST_CASE("a model's variant is asked for, answered and adopted, and only its an
   CHECK(graph->extension(exchange, "class") == "recorded");
   CHECK(graph->extension(prompt, "class").empty());
   CHECK(graph->extension(adopt, "class").empty());
-  // Only the exchange gets the keys.
+  // Only the step exchange gets the models' API keys.
   CHECK(graph->extension(exchange, "secrets") == "ONE_KEY TWO_KEY");
   CHECK(graph->extension(prompt, "secrets").empty());
   // The number of a variant among the models' variants is not its place in the round.

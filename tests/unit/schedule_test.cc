@@ -44,7 +44,8 @@ TEST_CASE("a bundle is a cycle, empty ones too") {
 }
 
 TEST_CASE("a loop runs as often as its counter says, with the bundles behind the branch") {
-  // The schedule runs the first bundle, then 5 passes of {body, branch, two delay bundles}.
+  // The schedule runs the first bundle, then 5 passes of 5 bundles: two bundles of the body, the
+  // branch, and two delay bundles.
   Simulation one =
       run("   0   :  { %s10_s1 = smov 0 }\n"
           " 0x1 LB: > { %s12_s2 = sadd.s32 1, %s11_s1 /* next */ ;; %s11_s1 = sphi %s10_s1, "

@@ -28,8 +28,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the selection that a round starts from; nullopt: there is no earlier round, or the
-// earlier round was not built.
+// Returns the selection that a round starts from; nullopt: the round is the first one, or the round
+// before was not built.
 Result<std::optional<search::Selection>> selection_before(const Campaign& campaign, int round) {
   if (round == 1) return std::optional<search::Selection>();
   return selection_of(campaign, round - 1);

@@ -102,7 +102,7 @@ struct PromptStage {
   std::string name;                    // empty: the code
   std::vector<std::string> templates;  // names of the templates of the prompt
 
-  // The subject of the edges for a variant.
+  // Returns the subject (the name in messages) of this stage's edges for a variant.
   [[nodiscard]] std::string subject(const std::string& id) const {
     return name.empty() ? id : id + " " + name;
   }

@@ -9,7 +9,7 @@ namespace evolve {
 
 namespace {
 
-// Adds the files that describe the program of a variant.
+// Gives an edge the files that describe the programs of a variant.
 void read_program(const CampaignShape& shape, const std::string& folder, StepEdge& edge) {
   edge.reads(folder + "/variant.json");
   for (const std::string& name : shape.bench_cases) {

@@ -203,7 +203,7 @@ class VariantWriter {
                   .writes(one.file("facts.json")));
   }
 
-  // Adds the files that state the work that a candidate must do.
+  // Gives an edge the files that say how much work a candidate must do.
   static void add_needs(const CaseOf& one, StepEdge& edge) {
     edge.in("terms", one.shared("terms.json")).in("signature", one.shared("signature.json"));
   }

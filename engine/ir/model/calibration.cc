@@ -29,14 +29,14 @@ constexpr double kLeastSeconds = 1e-9;
 constexpr double kMostSeconds = 1e6;
 constexpr double kMostDeviceError = 0.99;  // the interval must not reach 0
 
-// A latency and a bandwidth, both per cycle, and the cycles that the model gives for each
-// observation.
+// A latency in cycles with a bandwidth in bytes per cycle, and the cycles that the model gives for
+// each observation. `device` has the two as seconds and bytes per second, at its own clock.
 struct Pair {
   Device device;
   std::vector<double> cycles;
 };
 
-// Returns the device of a pair at a clock: its values per cycle stay the same.
+// Returns the device of a pair at a clock. Its latency in cycles and bytes per cycle stay the same.
 Device at_clock(const Pair& pair, double clock) {
   Device out = pair.device;
   out.dma_latency_seconds *= out.clock_hz / clock;

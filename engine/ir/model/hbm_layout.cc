@@ -8,9 +8,9 @@ namespace evolve::ir {
 
 namespace {
 
-// Addresses are above all results of parameter_address, and below all addresses that a signed
-// comparison takes for negative. Parameter addresses that count granules can be in the same range.
-// The way of the transfer tells the two kinds of address apart.
+// The range of the layout's addresses. It is above all results of parameter_address, and below all
+// addresses that a signed comparison takes for negative. Parameter addresses that count granules
+// can be in the same range. The direction of a transfer tells the two kinds of address apart.
 constexpr uint64_t kFirst = uint64_t{1} << 28;
 constexpr uint64_t kEnd = uint64_t{1} << 31;
 

@@ -51,8 +51,8 @@ struct ProgramInput {
   [[nodiscard]] Runs of(const Schedule& module) const;
 };
 
-// Reads a JSON document in one of these forms. Bad input: another form; the error says what was
-// expected.
+// Reads a JSON document in one of the forms at the top of this file. Bad input: another form; the
+// error says what was expected.
 Result<ProgramInput> read_operands(const nlohmann::json& document);
 
 // Reads a NumPy file of version 1 to 3.

@@ -54,9 +54,9 @@ struct ProgramRun {
   [[nodiscard]] double cycles() const;
 };
 
-// Simulates every module of the dumps that has a schedule: as often as the top-level program calls
-// it, and with the input's operands if it is a kernel. Without a top-level program each module runs
-// once. One branch of each of XLA's own conditionals counts: the dearer branch in `times`, and the
+// Simulates every module of the dumps that has a schedule. A kernel gets the input's operands. A
+// module counts as often as the top-level program calls it, or once without a top-level program.
+// One branch of each of XLA's own conditionals counts: the dearer branch in `times`, and the
 // cheaper branch in `cheaper_times`. The top-level program's `on_data` names these conditionals.
 Result<ProgramRun> run_program(const Dumps& dumps, const Device& device,
                                const ProgramInput& input = {});

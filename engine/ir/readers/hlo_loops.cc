@@ -82,7 +82,7 @@ class LoopFunction {
   const HloComputation* computation_ = nullptr;
 };
 
-// Returns the range of an integer type, "s32[]". Nullopt: another type.
+// Returns the range of an integer type of 2 to 32 bits, such as "s32[]". Nullopt: another type.
 std::optional<std::pair<int64_t, int64_t>> range_of(std::string_view type) {
   if (type.size() < 2 || (type[0] != 's' && type[0] != 'u')) return std::nullopt;
   const bool has_sign = type[0] == 's';

@@ -15,7 +15,7 @@ namespace evolve::ir {
 
 namespace {
 
-// Passes have about a dozen opcodes that are kept.
+// Limits for damaged dumps. A pass has about a dozen opcodes that are kept.
 constexpr size_t kMostOpcodes = 256;
 constexpr size_t kMostSpaces = 64;
 constexpr size_t kIndent = 2;  // of the content of a region, relative to its head

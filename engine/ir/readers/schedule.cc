@@ -38,7 +38,7 @@ std::optional<uint32_t> parse_integer(std::string_view text) {
   return value && is_negative ? 0 - *value : value;
 }
 
-// Returns the bits of a 32-bit float: "2.0", "-0.5", "1e-06".
+// Returns the bits of a 32-bit float that is written like "2.0", "-0.5" or "1e-06".
 std::optional<uint32_t> parse_float(std::string_view text) {
   const auto value = to_number<float>(text);
   if (!value || text.find_first_of(".e") == std::string_view::npos) return std::nullopt;
@@ -302,7 +302,7 @@ class ScheduleReader {
     if (space == "hbm" || space == "vmem" || space == "smem") in_hbm_[slot] = space == "hbm";
   }
 
-  // Whether an address is in HBM. Nullopt: it may be in any memory.
+  // Whether an address is in HBM. Nullopt: the memory of the address is not known.
   [[nodiscard]] std::optional<bool> is_in_hbm(const Operand& address) const {
     auto found = in_hbm_.find(address.slot);
     return found == in_hbm_.end() ? std::nullopt : std::optional(found->second);

@@ -13,7 +13,7 @@ namespace evolve::ir {
 namespace {
 
 constexpr size_t kMostUnits = 1024;
-// More than any bundle has, so that sums do not overflow.
+// The largest number that a row may have. No bundle has as much, and sums do not overflow.
 constexpr uint64_t kMostCount = 1'000'000;
 
 // Reads the names of units: "MXU, XLU, VALU".

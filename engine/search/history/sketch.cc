@@ -33,7 +33,7 @@ constexpr std::array<std::string_view, 8> kCalls = {"closed_call",
                                                     "custom_lin_call",
                                                     "jit",
                                                     "pjit"};
-// Operations whose parameters make up the frame.
+// Operations whose parameters make up a program's frame (sketch.h).
 constexpr std::array<std::string_view, 4> kFrames = {"pallas_call", "run_scoped", "scan", "while"};
 // Keys that do not change the computation: an operand's name at its caller, and advice to the
 // scheduler around a kernel.

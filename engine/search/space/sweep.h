@@ -18,7 +18,7 @@ struct Parent {
   Point point;  // its values may be outside of the space
 };
 
-// A variant that differs from the proposed ones only in its parameters.
+// An earlier variant whose source differs from the parents' sources only in its parameters.
 struct Trial {
   Point point;                 // its values may be outside of the space
   std::optional<double> cost;  // above 0, lower is better; nullopt: rejected
