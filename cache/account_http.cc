@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kUnauthorized = 401;
-// Limit for the size of an answer. The metadata server's answers are smaller.
+// Limit for the size of an answer, in bytes. The metadata server's answers are smaller.
 constexpr int64_t kMostBytes = 1 << 16;
 // A token is renewed this many seconds before it expires, as in Google's own libraries. Earlier,
 // the metadata server would return the same token again.
@@ -79,7 +79,7 @@ Result<std::string> AccountHttp::ask() {
   HttpRequest request;
   request.url = url_;
   request.most_bytes = kMostBytes;
-  // The server answers only with this header, which a web page in a browser cannot send.
+  // The server answers only requests with this header, which a web page in a browser cannot send.
   request.headers = {"Metadata-Flavor: Google"};
   const double now = seconds_();
   const HttpResponse answer = http_->perform({&request, 1}).front();

@@ -74,7 +74,7 @@ std::string encode_result(const ActionResult& result) {
   return row.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// A row that lost bytes because the file was truncated counts as missing. It is made again.
+// A row that lost bytes because the file was truncated counts as missing, so it is made again.
 std::optional<ActionResult> decode_result(const Digest& key, const std::string& text) {
   try {
     auto result = decode_row(key, json_or_null(text));
@@ -150,7 +150,7 @@ Status ActionTable::put(const ActionResult& result) {
   // The discovered paths are written last, so that a process that sees them also finds the result.
   auto status = put_.bind(1, result.key).bind(2, encode_result(result)).run();
   // Only the last run under a declared key counts. This run has a key of its own, so an older
-  // result under the declared key goes.
+  // result under the declared key is dropped.
   if (status && result.key != result.declared_key) {
     status = drop_.bind(1, result.declared_key).run();
   }

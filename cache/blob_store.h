@@ -42,8 +42,8 @@ class FolderBlobStore : public BlobStore {
   Sharing sharing_;
 };
 
-// Returns the outputs of a result that the store lacks. Ignores folders and outputs that were not
-// written.
+// Returns the digests of a result's outputs that are not in the store. Ignores folders and outputs
+// that were not written.
 Result<std::vector<Digest>> lost_blobs(const ActionResult& result, BlobStore& blobs);
 
 }  // namespace evolve::cache

@@ -134,8 +134,8 @@ Result<std::unordered_set<Digest>> fetch_lost(const LocalCache& local, RemoteCac
     return {};
   };
   TRY(local.memo.for_each(note));
-  // Of the ledger's results, only those that records need are fetched, because gc removed the
-  // others on purpose.
+  // From the ledger, only the results that records need are fetched, because gc removed the blobs
+  // of the others on purpose.
   auto status = local.ledger.rounds().for_each_record([&](const RecordedRound& stored) -> Status {
     TRY_ASSIGN(auto record, decode_record(stored.text));
     for (const RecordedStep& step : record.steps) {

@@ -94,8 +94,8 @@ Status SqliteLedger::record(const EdgeRecord& record) {
     TRY_ASSIGN(auto last, builds_->last_key(campaign_, record.output));
     if (last == record.result.key) return {};
   }
-  // The result of a hit may be missing here, because another user's memo had it, or because a build
-  // was killed before it recorded the result.
+  // The ledger may lack the result of a hit, because the result came from a remote cache, or
+  // because a build was killed before it recorded the result.
   bool is_recorded = record.outcome == Outcome::failed;
   if (!is_recorded && record.outcome != Outcome::ran) {
     TRY_ASSIGN(auto known, results_->find(record.result.key));

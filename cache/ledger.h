@@ -1,4 +1,4 @@
-// The ledger: ledger.db, the record of builds, edges, rounds and variants. Entries are only
+// The ledger: ledger.db, the record of builds, edges, rounds and results. Entries are only
 // appended, and never evicted.
 #pragma once
 
@@ -36,7 +36,7 @@ class SqliteLedger : public Ledger {
   Result<std::vector<std::string>> recall_discovered(const Digest& declared_key) override {
     return results_->discovered(declared_key);
   }
-  // Writes nothing for a hit with the same key as the edge's last record.
+  // Records an edge's outcome. Writes nothing for a hit with the key of the edge's last record.
   Status record(const EdgeRecord& record) override;
   Status flush() override { return database_.commit(); }
   Result<std::optional<EdgeRecord>> last_record(const std::string& output) override {

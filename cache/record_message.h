@@ -11,7 +11,7 @@
 
 namespace evolve::cache {
 
-// Limit for the size of a record.
+// Limit for the size of a record's message, in bytes.
 constexpr int64_t kMostEntryBytes = 1 << 20;
 
 std::string encode_record(const StoreEntry& record);

@@ -1,7 +1,7 @@
 // A remote cache: action results and blobs on a web server, by Bazel's protocol over HTTP (`/ac/`,
 // `/cas/`), which nginx with WebDAV and bazel-remote both serve. A blob counts if its size, SHA-256
-// and digest match its name; a result counts if all its blobs are here. Nothing checks that the
-// action made these blobs: the server is trusted. A server that fails is not asked again.
+// and digest are those in the entry; a result counts if all its blobs are here. Nothing checks that
+// the action made these blobs: the server is trusted. A server that fails is not asked again.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace evolve::cache {
 
-// Limit for the size of a blob. Real blobs are smaller.
+// Limit for the size of a blob, in bytes. Real blobs are smaller.
 constexpr int64_t kMostRemoteBytes = int64_t{2} << 30;
 
 // Returns whether a result can be shared: each of its outputs must be a file that was written.
@@ -32,7 +32,7 @@ struct LookedAt {
 };
 // Reads a file's size, SHA-256, digest and whether it is executable. Nullopt: it cannot be read.
 std::optional<LookedAt> look_at_file(const std::string& path);
-// Returns the words for a failed request: "GET http://…: HTTP status 500".
+// Returns the words for a failed request, such as "GET http://…: HTTP status 500".
 std::string fault_text(const HttpRequest& request, const HttpResponse& response);
 
 struct DownloadCounts {
@@ -58,7 +58,7 @@ class RemoteCache {
 
   // Requests all these keys at once, so that find() and discovered() need no requests for them.
   Status foresee(std::span<const Digest> keys);
-  // Returns a result whose blobs are all in the store now. Nullopt: not found.
+  // Returns a result whose blobs are all in the blob store now. Nullopt: there is no such result.
   Result<std::optional<ActionResult>> find(const Digest& key);
   Result<std::vector<std::string>> discovered(const Digest& declared_key);
   [[nodiscard]] const DownloadCounts& counts() const { return counts_; }
@@ -71,7 +71,7 @@ class RemoteCache {
     std::vector<std::string> discovered;
   };
   using Entries = std::unordered_map<Digest, RemoteEntry>;
-  // A blob that an entry names and that the store lacks.
+  // A blob that an entry names and that the blob store lacks.
   struct Wanted {
     Digest digest;
     StoredFile file;
@@ -86,7 +86,7 @@ class RemoteCache {
   Entries entries_of(std::span<const Digest> keys);
   Result<std::vector<Wanted>> missing(const Entries& entries);
   Status take(const std::vector<Wanted>& blobs);
-  // Puts a downloaded file into the store if it is the blob that was wanted; refuses it otherwise.
+  // Puts a downloaded file into the blob store if it is the wanted blob; refuses it otherwise.
   Status take(const Wanted& blob, const std::string& url, const std::string& path);
 
   Http& http_;

@@ -12,10 +12,10 @@ namespace evolve::cache {
 
 class RemoteAddress {
  public:
-  // "http://host:8080/cache": a server of Bazel's HTTP protocol. "gs://bucket/prefix": a bucket of
-  // Google Cloud Storage, or of another server at `gcs_endpoint` that has the same JSON API. Bad
-  // input: any other text, and an address with a password, because addresses are printed and
-  // recorded.
+  // Reads an address: "http://host:8080/cache" is a server of Bazel's HTTP protocol, and
+  // "gs://bucket/prefix" is a bucket of Google Cloud Storage, or of another server at
+  // `gcs_endpoint` that has the same JSON API. Bad input: any other text, and an address with a
+  // password, because addresses are printed and recorded.
   static Result<RemoteAddress> parse(
       std::string text, std::string_view gcs_endpoint = "https://storage.googleapis.com");
 

@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kFormat = "evolve-entry-1";
-// Limits for the number of paths and for their length. Real results have less.
+// Limits for the number of paths and for the bytes of a text. Real results stay below both.
 constexpr size_t kMostPaths = 10'000;
 constexpr size_t kMostPath = 4096;
 

@@ -48,18 +48,18 @@ class RoundTable {
   Result<int64_t> add_record(const RecordedRound& record, RecordOrigin origin = RecordOrigin::own);
   // Returns whether a record came with a bundle file and no build here has made the same record.
   Result<bool> is_imported(int64_t record);
-  // Return a record. Nullopt: there is no such record.
+  // Return a record by its number, or the last record of a round. Nullopt: there is no such record.
   Result<std::optional<RecordedRound>> find_record(int64_t id);
   Result<std::optional<RecordedRound>> last_record(const std::string& campaign, int round);
   Status for_each_record(const std::function<Status(const RecordedRound&)>& visit);
   // Returns the campaigns that have records, sorted by name.
   Result<std::vector<std::string>> campaigns();
 
-  // Stores a result that came with somebody else's record. Replays use such results, but builds do
+  // Stores a result that came with an imported record. Replays use such results, but builds do
   // not.
   Status add_imported(const ActionResult& result);
-  // Returns an action result that was recorded here. If there is none, returns one that came with a
-  // record.
+  // Returns an action result that was recorded here. If there is none, returns one that came with
+  // an imported record.
   Result<std::optional<ActionResult>> recall_any(const Digest& key);
 
  private:

@@ -13,9 +13,9 @@ namespace evolve::cache {
 
 class SharedMemo : public Memo {
  public:
-  // All arguments must outlive this. Results are searched in the ledger before the remote cache.
-  // The ledger is flushed before each request, because other processes may wait for it. `uploads`:
-  // null keeps new results here.
+  // All arguments must outlive this. A result is looked up in `own`, in the ledger, and then in the
+  // remote cache. The ledger is flushed before each request to the remote cache, because other
+  // processes may wait for the ledger. `uploads`: null keeps new results here.
   SharedMemo(Memo& own, Ledger& ledger, BlobStore& blobs, RemoteCache& remote, Uploads* uploads)
       : own_(own), ledger_(ledger), blobs_(blobs), remote_(remote), uploads_(uploads) {}
 
@@ -29,8 +29,8 @@ class SharedMemo : public Memo {
   // Returns a result that is known here and can be restored. A result that lost a blob counts as
   // missing.
   Result<std::optional<ActionResult>> find_here(const Digest& key);
-  // Returns whether a result from elsewhere answers a request. The result is also stored under its
-  // declared key, so its declared key must have been requested, too.
+  // Returns whether a result from elsewhere answers a request. Its discovered inputs are stored
+  // under its declared key, so they must be those that discovered() returned for that key.
   [[nodiscard]] bool is_answer(const ActionResult& result) const;
 
   Memo& own_;

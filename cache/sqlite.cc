@@ -15,8 +15,8 @@ namespace evolve::cache {
 
 namespace {
 
-// Long enough for another process's transaction to end. By default, SQLite does not wait, and
-// writes are lost.
+// The time that SQLite waits for another process's transaction to end. By default, SQLite does not
+// wait, and writes are lost.
 constexpr int kBusyMilliseconds = 30'000;
 
 std::string folder_of(const std::string& path) {
@@ -24,8 +24,8 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
-// Returns whether we may write a database, or make it. In WAL mode, this requires the right to
-// write the file and, for the log, its folder.
+// Returns whether a database does not exist yet, or we may write it. In WAL mode, writing requires
+// the right to write the file and, for the log, its folder.
 bool may_write(const std::string& path) {
   return ::access(path.c_str(), F_OK) != 0 ||
          (::access(path.c_str(), W_OK) == 0 && ::access(folder_of(path).c_str(), W_OK) == 0);
@@ -165,8 +165,8 @@ Result<Database> Database::connect(const std::string& path) {
   if (code != SQLITE_OK) return sqlite_error(handle, path);
   sqlite3_busy_timeout(handle, kBusyMilliseconds);
   // NORMAL with WAL: a commit survives the end of the process at any instant. Only a power cut can
-  // lose the last commits. Then the results that these recorded are built again. Keys are random,
-  // so neighbouring rows are written at different times. A longer log avoids writing pages twice.
+  // lose the last commits; then the results in them are built again. Keys are random, so the rows
+  // of a page are written at different times. A longer log avoids writing a page twice.
   TRY(
       database.execute("PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536; PRAGMA "
                        "wal_autocheckpoint = 4000;"));
@@ -210,7 +210,7 @@ void Database::make(const std::string& path, int version, const std::string& sch
 Result<Database> Database::open(const std::string& path, int version, const std::string& schema) {
   std::error_code error;
   // A new database appears as a whole. Only one process at a time could make it in place, and
-  // SQLite does not wait for that.
+  // SQLite does not let the other processes wait.
   if (!std::filesystem::exists(path, error)) make(path, version, schema);
   if (is_cut(path)) return external(path + ": the file is truncated");
   auto database = connect(path);
@@ -244,7 +244,7 @@ bool Database::set_aside(const std::string& path, const std::string& why, std::s
   }
   std::filesystem::rename(path, aside, error);
   if (error) return false;
-  // The log has changes that are not merged yet.
+  // The log has changes that are not merged yet, so it moves with the database.
   for (const char* suffix : {"-wal", "-shm"}) {
     std::filesystem::rename(path + suffix, aside + suffix, error);
   }

@@ -74,7 +74,7 @@ bool Uploads::is_dropped() {
 }
 
 void Uploads::note_fault(const HttpRequest& request, const HttpResponse& response) {
-  // A blob that is too large for the server, or gone here, does not affect other blobs.
+  // A blob that is too large for the server, or gone here, is not a reason to stop the uploads.
   if (response.status == kTooLarge || response.is_local_fault) return;
   const std::lock_guard lock(mutex_);
   if (counts_.fault.empty()) counts_.fault = fault_text(request, response);

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// Enough for a list of some ten thousand pods.
+// Limit for the size of an answer, in bytes. A list of some ten thousand pods is smaller.
 constexpr int64_t kMostBytes = int64_t{256} << 20;
 
 constexpr int kUnauthorized = 401;
@@ -123,7 +123,7 @@ Result<ApiResponse> Api::call(const HttpRequest& request) {
     return error;
   }
   ApiResponse out{response->status, json_or_null(response->body)};
-  // The answer of a proxy between us and the server need not be JSON.
+  // A proxy between us and the server may give an answer that is not JSON.
   if (!out.body.is_object()) out.body = json::object();
   if (response->status != 0 && !is_passing(*response)) return out;
   return external(

@@ -19,7 +19,7 @@ struct ApiResponse {
   nlohmann::json body;  // an object; for a refusal a Status, with `reason` and `message`
 
   [[nodiscard]] bool is_success() const { return status >= 200 && status < 300; }
-  // Returns why the request was refused: "pods is forbidden: User …".
+  // Returns why the request was refused, such as "pods is forbidden: User …".
   [[nodiscard]] std::string why() const;
 };
 
@@ -34,8 +34,8 @@ struct ApiConnection {
   std::function<double()> clock = {};
 };
 
-// Limits for our requests. A server shares its time fairly among its clients, and many servers
-// reject a client that sends more requests.
+// Limits for our requests, per second on average and in one burst. A server shares its time fairly
+// among its clients, and many servers reject a client that sends more.
 inline constexpr double kMostPerSecond = 50;
 inline constexpr double kMostAtOnce = 100;
 

@@ -50,7 +50,7 @@ Result<OrderClaims::Claim> OrderClaims::look(const std::string& order, const std
       orphaned_.erase(order);
       return Claim{Kind::taken, owner};
     }
-    // A claim of this process itself belongs to a Job that is finished.
+    // A claim of ours needs no wait, because its Job, or the process that would make it, has ended.
     const bool is_of_us = claim.owner == labels_.at(label::kOwner) &&
                           (claim.session == labels_.at(label::kSession) || is_dead_(claim.session));
     const double since = orphaned_.try_emplace(order, now).first->second;

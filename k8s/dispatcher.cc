@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 using Kind = OrderClaims::Claim::Kind;
 
-// A turn does only a part of the work, so that events are handled in between.
+// Limits for the new orders and the deleted Jobs of a turn. Events are handled between turns.
 constexpr size_t kPreparedAtOnce = 16;
 constexpr int kRemovedAtOnce = 4;
 // Errands come one after another, so a Job waits this many seconds for more.
@@ -26,10 +26,10 @@ constexpr double kPollSeconds = 2;
 constexpr double kRetrySeconds = 5;
 // Seconds after which errands fail if the cluster or the store cannot be reached.
 constexpr double kGiveUpSeconds = 600;
-// Most Jobs for an order whose faults may pass.
+// The most Jobs that we make for an order whose faults may pass.
 constexpr int kMostAttempts = 5;
 constexpr int kLogLines = 200;
-// Digits of an order's name in a pod's last words (k8s/agent/agent.cc).
+// The number of digits of an order's name in a pod's last words (k8s/agent/agent.cc).
 constexpr size_t kWordDigits = 12;
 // The exit status of a command that no node could run; docker uses it, too.
 constexpr int kNodeFault = 125;
@@ -45,8 +45,8 @@ bool is_quota(const ApiResponse& answer) {
   return answer.why().find("exceeded quota") != std::string::npos;
 }
 
-// Returns the round in a path: "2" for "$work/round-2/v0009/…"; empty: the path has no folder of a
-// round.
+// Returns the round in a path, such as "2" for "$work/round-2/v0009/…"; empty: the path has no
+// folder of a round.
 std::string round_of(const std::string& path) {
   constexpr std::string_view kRound = "/round-";
   const size_t at = path.find(kRound);
@@ -136,7 +136,7 @@ void Dispatcher::note(const Status& status, double now) {
   fresh_.clear();
 }
 
-// Errands to orders
+// From errands to orders.
 
 Result<std::string> Dispatcher::prepare(const Command& command, double now) {
   const Errand& errand = *command.errand;
@@ -176,7 +176,7 @@ void Dispatcher::prepare(double now) {
   }
   if (orders.empty()) return;
   auto records = store_.records(names);
-  // If this fails, the agent looks for the records again.
+  // If this look fails, nothing is lost, because the agents look for the records again.
   if (!records) return note(std::move(records).error(), now);
   for (size_t i = 0; i < orders.size(); ++i) {
     auto run = run_of(orders[i], (*records)[i], {});
@@ -185,7 +185,7 @@ void Dispatcher::prepare(double now) {
   note({}, now);
 }
 
-// Orders to Jobs
+// From orders to Jobs.
 
 void Dispatcher::launch(double now) {
   std::map<std::string, std::vector<std::string>> waiting;
@@ -234,7 +234,7 @@ Status Dispatcher::launch(const std::string& pool, const std::vector<std::string
     }
   }
   if (ours.empty()) return {};
-  // Claiming took so long that other processes may soon treat the claims as abandoned.
+  // Other processes may soon treat such old claims as abandoned, so a later turn claims again.
   if (clock_.monotonic_seconds() > now + kStaleSeconds / 2) return {};
   return create_job(name, pool, ours, now);
 }
@@ -320,7 +320,7 @@ void Dispatcher::assign(const std::string& name, const std::string& pool,
   }
 }
 
-// Jobs to results
+// From Jobs to results.
 
 void Dispatcher::follow(double now) {
   std::vector<std::string> names;
@@ -377,7 +377,7 @@ std::optional<Run> Dispatcher::run_of(const std::string& order,
                                       const std::map<std::string, std::string>& words) {
   if (!record) return std::nullopt;
   const auto said = words.find(order.substr(0, kWordDigits));
-  // The pod's last words come through the cluster, not the store, so both must agree.
+  // The pod's last words come through the cluster, not the store, so a record must agree with them.
   if (said != words.end() && said->second != sha256(record->text)) return std::nullopt;
   auto run = decode_run(order, *record);
   if (!run) return std::nullopt;
@@ -500,7 +500,7 @@ void Dispatcher::finish(const std::string& name) {
 
 Status Dispatcher::remove_finished() {
   for (int i = 0; i < kRemovedAtOnce && !finished_.empty(); ++i) {
-    // The Job's ConfigMaps go with it.
+    // The cluster also deletes the Job's ConfigMaps.
     TRY(api_.remove(jobs_path(finished_.front())));
     finished_.pop_front();
   }
@@ -516,7 +516,7 @@ void Dispatcher::keep_log(const PodState& pod) {
 }
 
 void Dispatcher::count_use(const PodState& pod) {
-  // If a pod has no end time, we end it about now.
+  // A pod without an end time counts until now.
   const std::string& end = pod.finished.empty() ? clock_.utc() : pod.finished;
   const double seconds = seconds_of(end) - seconds_of(pod.started);
   if (seconds_of(pod.started) == 0 || seconds < 0 || !counted_.insert(pod.uid).second) return;
@@ -526,7 +526,7 @@ void Dispatcher::count_use(const PodState& pod) {
   use.chip_seconds += seconds * pod.chips;
 }
 
-// State and clean-up
+// The state, and the clean-up.
 
 ClusterState Dispatcher::state() const {
   struct Counts {

@@ -42,7 +42,7 @@ struct DispatcherSettings {
 // The state of the work on the cluster, in texts for a single line.
 struct ClusterState {
   std::string summary;  // "tpu 2 running, 5 waiting"; empty: no work
-  std::string trouble;  // "tpu: waits for a node: 0/1 nodes are available"; empty: none
+  std::string trouble;  // "tpu: waiting for a node: 0/1 nodes are available"; empty: none
 };
 
 class Dispatcher {
@@ -89,7 +89,7 @@ class Dispatcher {
     double polled = 0;
     bool is_gone = false;
   };
-  // The last reports of the watches on a Job, also of another owner, and on its pods.
+  // The last reports of the watches on a Job (ours or another owner's) and on its pods.
   struct Seen {
     bool is_there = false;
     JobState job;
@@ -118,7 +118,7 @@ class Dispatcher {
   std::optional<Run> run_of(const std::string& order, const std::optional<StoreEntry>& record,
                             const std::map<std::string, std::string>& words);
   // Returns the records that the last words of a Job's pods name, as a map from the first digits of
-  // an order to the digest of its record.
+  // an order's name to the digest of its record.
   [[nodiscard]] std::map<std::string, std::string> last_words(const std::string& job) const;
   // Handles an order whose Job has ended without a record: the order waits for another Job, or
   // fails.

@@ -17,7 +17,7 @@ using nlohmann::json;
 
 constexpr size_t kNameDigits = 40;
 constexpr size_t kMostLabel = 63;
-// The deadline includes pulling an image and waiting for a device.
+// The seconds of a Job's deadline for pulling an image and waiting for a device.
 constexpr int kStartSeconds = 300;
 constexpr const char* kOrders = "evolve-orders";
 constexpr const char* kOrdersFolder = "/etc/evolve/orders";
@@ -56,8 +56,8 @@ Error no_job(const JobSettings& settings, const std::string& why) {
                    "k8s/tpu-job.yaml is an example of a template");
 }
 
-// Returns the ConfigMaps of the orders as one folder: ORDER.json, and ORDER.job, which names the
-// order's Job.
+// Returns a volume with the ConfigMaps of the orders. For each order, it has the files ORDER.json
+// and ORDER.job, which names the order's Job.
 json orders_volume(const std::vector<std::string>& orders) {
   json sources = json::array();
   for (const std::string& order : orders) {
@@ -116,8 +116,8 @@ void set_agent(json& container, const JobSettings& settings, const std::string& 
       {{"name", "EVOLVE_NODE"}, {"valueFrom", {{"fieldRef", {{"fieldPath", "spec.nodeName"}}}}}});
 }
 
-// A disruption costs no attempt, because it is nobody's fault. Bad orders fail the Job, because
-// another try would not help.
+// Returns the policy for failed pods. A disruption costs no attempt, because it is nobody's fault.
+// Bad orders fail the Job, because another try would not help.
 json failure_policy() {
   return {
       {"rules",

@@ -38,9 +38,9 @@ std::string claim_name(const std::string& order);
 // place: the template is broken, is not a Job, or has no container.
 //
 // The template's variables ${JOB_NAME}, ${BRANCH}, ${REPO}, ${VARIANT_ID} and ${ACTIVE_DEADLINE}
-// are replaced, as Glaucis does. The rest of the template stays, except the name, the namespace,
-// the restart policy and the first container's command. The volume or the variables of the
-// ConfigMap "${JOB_NAME}-payload" give way to the orders.
+// are replaced, as in Glaucis. The rest of the template stays, except the name, the namespace, the
+// restart policy, the first container's command, and what `settings` replaces. The volume or the
+// variables of the ConfigMap "${JOB_NAME}-payload" give way to the orders.
 Result<nlohmann::json> make_job(const JobSettings& settings, const std::string& name,
                                 const std::vector<std::string>& orders, const Labels& labels);
 

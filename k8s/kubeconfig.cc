@@ -88,7 +88,7 @@ Result<const Named*> find(const std::vector<Named>& all, const std::string& name
   return bad_input(fmt::format("kubeconfig: no {} named '{}'", what, name), "", hint);
 }
 
-// Returns the bytes of `key`-data, or of the file that `key` names; empty: neither is there.
+// Returns the bytes of `key`-data, or of the file that `key` names; empty: the entry has neither.
 Result<std::string> data_of(const Named& in, const std::string& key, const ReadFile& read) {
   const std::string data = text_of(in, (key + "-data").c_str());
   if (!data.empty()) {
@@ -118,7 +118,7 @@ Result<CredentialPlugin> plugin_of(const Named& user, const YamlNode& node) {
       if (name != nullptr && value != nullptr) out.environment[name->text] = value->text;
     }
   }
-  // A command with a folder in its path is relative to the kubeconfig file.
+  // A relative path with a slash starts at the folder of the kubeconfig file.
   const bool has_folder = out.command.find('/') != std::string::npos;
   if (has_folder && !out.command.starts_with('/')) out.command = user.folder + out.command;
   return out;

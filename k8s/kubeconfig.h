@@ -47,14 +47,14 @@ using ReadFile = std::function<Result<std::string>(const std::string& path)>;
 
 // Returns the access of `context`; empty: of the current context. The files at `paths` are merged
 // as kubectl merges the files of $KUBECONFIG: of two entries with the same name the first counts,
-// and a missing file is skipped. Bad input: a file is not a kubeconfig (with the place of the
-// fault), the context is missing, or credentials are of a kind that is not supported.
+// and a file that cannot be read is skipped. Bad input: a file is not a kubeconfig (with the place
+// of the fault), the context is missing, or credentials are of a kind that is not supported.
 Result<Access> read_kubeconfig(const std::vector<std::string>& paths, const std::string& context,
                                const ReadFile& read);
 
 // The folder of a pod's service account.
 inline constexpr const char* kServiceAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
-// Returns the access of the pod that we are in; its server is at `host` and `port`.
+// Returns the access of the pod that we are in. The API server is at `host` and `port`.
 Result<Access> read_service_account(const std::string& host, const std::string& port,
                                     const ReadFile& read);
 

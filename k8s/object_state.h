@@ -24,7 +24,7 @@ struct PodState {
   std::string node;           // empty: none yet
   std::string unschedulable;  // the scheduler's words; empty: scheduled, or not tried yet
   std::string waiting_reason, waiting_message;  // of the container: "ErrImagePull"
-  // Set once the pod has ended.
+  // The next three members are set once the pod has ended.
   int exit_code = 0;
   std::string end_reason;  // "Completed", "Error", "OOMKilled"
   std::string last_words;  // its termination message
@@ -42,9 +42,9 @@ PodState pod_state(const nlohmann::json& pod);
 // Returns why a pod does not run, or ended badly, in words for one line; empty: no trouble.
 std::string trouble_of(const PodState& pod);
 
-// Returns whether another try may succeed after a pod's failure, as after a disruption or a fault
-// of the node. A container that needs more memory than its limit, or that rejected its orders,
-// would fail again.
+// Returns whether another try may succeed after a pod's failure. It may after a disruption or a
+// fault of the node, but a container that needs more memory than its limit, or that rejected its
+// orders, would fail again.
 bool may_pass(const PodState& pod);
 
 // The agent's exit code if its orders cannot be used (k8s/agent/agent.h).

@@ -28,7 +28,7 @@ json json_of(const NamedFiles& files) {
   return out;
 }
 
-// Whether a path stays below the folder that it is relative to.
+// Whether a path has no control characters, and stays below the folder that it is relative to.
 bool is_inside(const std::string& path) {
   const std::string canonical = canonical_path(path);
   const bool is_plain = std::none_of(path.begin(), path.end(),

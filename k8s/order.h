@@ -1,5 +1,5 @@
 // Orders and the records of their runs, which travel to a node and back. An order is one edge's
-// command with all that it reads. Formats in k8s/README.md. Pure.
+// command with all that it reads. k8s/README.md describes the formats. Pure.
 #pragma once
 
 #include <map>

@@ -10,7 +10,7 @@ namespace evolve::k8s {
 
 namespace {
 
-// Seconds that reports of the watches may wait while there is nothing else to do.
+// A turn with nothing to do lasts this many seconds. Reports and new commands wait for its end.
 constexpr double kTurnSeconds = 0.05;
 
 }  // namespace

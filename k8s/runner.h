@@ -16,8 +16,8 @@ namespace evolve::k8s {
 
 class PodRunner : public Runner {
  public:
-  // `local` runs commands without an errand. `watching` is an API whose requests `stop_watching`
-  // ends. All references must outlive this.
+  // `local` runs commands without an errand. The watches use the API `watching`; `stop_watching`
+  // ends its requests. All references must outlive this.
   PodRunner(Runner& local, Dispatcher& dispatcher, Api& watching, const std::string& space,
             std::function<void()> stop_watching, Clock& clock,
             std::function<void(double seconds)> pause);
@@ -37,7 +37,7 @@ class PodRunner : public Runner {
 
  private:
   void dispatch();
-  // Queues `what` for the dispatcher's next turn, on its thread.
+  // Queues `what`. The dispatcher's thread calls it before the next turn.
   void tell(std::function<void(Dispatcher&)> what);
 
   Runner& local_;

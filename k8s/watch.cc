@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double kFirstPause = 0.1, kLongestPause = 5;
-// The server ends a stream after this time, and we begin another.
+// The server ends a stream after this many seconds, and we begin another.
 constexpr int kStreamSeconds = 290;
 constexpr int kMostListed = 500;
 constexpr int kGone = 410;
@@ -77,7 +77,7 @@ bool Watch::follow() {
       [this](std::string_view line) { return take(line); });
   if (ended && ended->status == kGone) version_.clear();
   if (ended && ended->is_success()) {
-    // There was nothing new for a long time, or the server closes each stream at once.
+    // The server may close each stream at once, so we pause before the next stream.
     if (!has_heard_) pause_(kFirstPause);
     return true;
   }

@@ -33,7 +33,7 @@ class Watch {
   void stop() { is_stopped_ = true; }
 
  private:
-  // Make one list, or follow one stream. False: it failed without any result.
+  // Make one list, or follow one stream. False: a failure, after which run() pauses.
   bool list();
   bool follow();
   bool take(std::string_view line);

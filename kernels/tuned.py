@@ -32,7 +32,7 @@ from typing import Any
 
 FORMAT = "evolve-tuned-1"
 
-# Buckets that are further apart than this, in powers of two over all dimensions, say nothing of one another.
+# Sizes are not served from a bucket that is further away than this: in powers of two, added over all dimensions.
 _FARTHEST = 4.0
 
 

@@ -35,10 +35,10 @@ hint: sudo apt-get install ${missing[*]}"
     apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null || die "apt-get could not install: ${missing[*]}"
 }
 
-# need_python LOCK…: makes the environment .venv with only the packages of the lock files, by hash.
+# need_python LOCK…: makes the Python environment .venv with the packages of the lock files, and checks their hashes.
 need_python() { need_environment .venv "$@"; }
 
-# need_environment FOLDER LOCK…: makes such an environment in FOLDER.
+# need_environment FOLDER LOCK…: makes a Python environment in FOLDER, as need_python does in .venv.
 need_environment() {
   local folder=$1 lock
   for lock in "${@:2}"; do
@@ -59,7 +59,7 @@ need_environment() {
   done
 }
 
-# first_pipeline: prints the pipeline of the README's campaign, or of another one if that kernel was deleted.
+# first_pipeline: prints the pipeline of the README's campaign, or another one if the campaign's kernel was deleted.
 first_pipeline() {
   local file name
   for file in pipelines/matmul-v7x.yaml pipelines/*-v7x.yaml; do
@@ -76,7 +76,7 @@ first_pipeline() {
 # tests/presets. The tests need more packages, so they are part of the build only once `tests` was given.
 need_build() {
   local folder=$1 preset=$2 tests=OFF launcher=
-  # Takes over the objects that another clone has compiled, because ccache compares files by their content.
+  # With these settings, ccache also finds the objects that another clone has compiled from the same files.
   export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
   command -v ccache >/dev/null && launcher=ccache
   [ "${3:-}" = tests ] && tests=ON

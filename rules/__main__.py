@@ -12,7 +12,7 @@ def main() -> int:
     if len(sys.argv) < 2:
         print("rules: no program given: python rules PACKAGE.MODULE ARGUMENTS", file=sys.stderr)
         return 2
-    # A program may change its current folder before it has imported everything.
+    # The search path is made absolute: a program may change its current folder before it has imported everything.
     sys.path[0] = os.path.dirname(os.path.abspath(__file__))
     _, name, *arguments = sys.argv
     sys.argv = [name, *arguments]

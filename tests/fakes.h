@@ -40,8 +40,8 @@ struct FaultPlan {
   static Error error() { return external("write 'x': No space left on device"); }
 };
 
-// A disk in memory. If a test needs the content of a folder, `files` has the names in the folder,
-// one name per line.
+// A disk in memory. If a test needs the content of a folder, `files` has an entry for the folder:
+// the names in it, one name per line.
 class FakeFiles : public Files {
  public:
   std::map<std::string, std::string> files;
@@ -101,7 +101,7 @@ class FakeFiles : public Files {
   bool fails() { return faults != nullptr && faults->fails(); }
 };
 
-// Links on that disk. The disk's file at a link's path holds the content that the link leads to.
+// Links on a disk in memory. The file at a link's path holds the content that the link leads to.
 class FakeLinks : public Links {
  public:
   explicit FakeLinks(FakeFiles& files) : files_(files) {}

@@ -47,7 +47,7 @@ class SyntheticRounds {
     return out;
   }
 
-  // Takes the record of the round, as the next round's select step reads it.
+  // Reads the record of the last round, as the next round's select step does.
   Status take(const nlohmann::json& record) {
     auto read = search::read_selection(record);
     if (!read) return std::move(read).error();

@@ -79,8 +79,8 @@ std::string as_argument(const std::string& path) {
   return out.starts_with('-') || out.starts_with("'-") ? out.insert(out.find('-'), "./") : out;
 }
 
-// Whether a file may be a pipeline: a .yaml file without `entry:`, which only a spec has. In any
-// folder but the user's, the file must also name a kernel, because many other files end in .yaml.
+// Whether a file may be a pipeline: a .yaml file without `entry:`, which only a spec has. Unless
+// `is_near` (in the user's folder), it must also name a kernel, because many files end in .yaml.
 bool may_be_pipeline(const fs::path& path, bool is_near) {
   if (path.extension() != ".yaml") return false;
   auto text = world::read_file(path.string());
@@ -178,7 +178,7 @@ Status check_path(const std::string& path, const std::string& pipeline_path) {
                    "", "rename the file or folder");
 }
 
-// Fills in the kernel's files and cases.
+// Reads the spec, and fills in the campaign's files and cases.
 Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
   const Pipeline& pipeline = campaign.shape.pipeline;
   std::string folder = fs::path(pipeline_path).parent_path().string();

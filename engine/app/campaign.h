@@ -34,7 +34,7 @@ struct Campaign {
 
   std::string path;  // the pipeline file
 
-  // Files from which the manifest is made, although no edge reads them.
+  // Returns files that no edge reads, but from which the manifest is made or the steps are started.
   [[nodiscard]] std::vector<std::string> sources() const;
   [[nodiscard]] std::string manifest() const { return work + "/build.ninja"; }
   // The file that manifest() includes.
@@ -74,8 +74,8 @@ struct CampaignPlace {
 };
 Result<CampaignPlace> find_campaign(const CampaignOptions& options);
 
-// Returns the folder of the rules: the project's own folder, or else the folder that this binary
-// was built with.
+// Returns the folder of the rules: the project's own folder, or else the nearest such folder above
+// this binary.
 std::string find_rules(const std::string& root);
 
 // Returns the interpreter of the steps: $EVOLVE_PYTHON, or else the interpreter of the project that

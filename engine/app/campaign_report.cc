@@ -134,7 +134,7 @@ Result<json> step_row(const std::string& folder, const StepReport& step,
         "evidence", "flops", "elements", "steps", "all_steps"}) {
     if (record.contains(key)) row[key] = record[key];
   }
-  // The lower edge's first output is the device's program.
+  // The ledger names an edge by its first output. For the step lower, that is the device program.
   std::vector<std::string_view> names = {step.file};
   if (step.step == "lower") names = {kDeviceProgram, kOldDeviceProgram};
   std::optional<EdgeRecord> last;

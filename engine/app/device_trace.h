@@ -10,7 +10,7 @@
 
 namespace evolve {
 
-// Known facts about the programs that ran.
+// The program that is asked for, and facts about its runs that the user knows.
 struct TraceQuestion {
   std::string module;  // the only wanted module: "jit_f", "jit_f(FINGERPRINT)"; empty: all
   int runs = 0;        // executions on each device; 0: not known

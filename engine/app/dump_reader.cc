@@ -55,7 +55,7 @@ Result<std::vector<std::string>> files_below(const std::string& folder) {
   return out;
 }
 
-// Reads the programs among dumps that lie in files.
+// Reads the programs whose dumps are the files at `paths`.
 Result<std::vector<ReadProgram>> read_programs(const std::vector<std::string>& paths) {
   std::vector<ReadProgram> out;
   for (ir::DumpPaths& program : ir::group_dumps(paths)) {
@@ -78,7 +78,7 @@ Error in_file(const std::string& path, const Error& error) {
                    "engine/ir/README.md describes the forms");
 }
 
-// Adds an operand, as "0=sizes.npy" or "2=mask.json".
+// Adds the operand that a text such as "0=sizes.npy" or "2=mask.json" names.
 Status add_operand(const std::string& text, ir::ProgramInput& input) {
   size_t equals = text.find('=');
   std::string number = text.substr(0, equals);

@@ -29,13 +29,13 @@ Result<std::vector<ReadProgram>> read_programs_of(const std::vector<std::string>
 Result<ir::ProgramInput> read_operand_files(const std::string& file,
                                             const std::vector<std::string>& numbered);
 
-// Replaces the module's name at the start of an error, "gmm.1:119: …", by the file of its schedule.
-// Adds a hint if the model could not follow the module.
+// Replaces the module's name at the start of an error such as "gmm.1:119: …" by the file of its
+// schedule. Adds a hint if the model could not follow the module.
 Error in_dump(Error error, const ir::DumpPaths& files);
 
 Result<nlohmann::json> read_json_file(const std::string& path);
 
-// Returns the device `name`, with the constants of the file `constants`; empty: the device's own.
+// Returns the device `name` with the constants of the file `constants` (empty: with its own).
 Result<ir::Device> read_device(const std::string& name, const std::string& constants);
 
 }  // namespace evolve

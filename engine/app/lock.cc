@@ -88,7 +88,7 @@ Result<std::optional<Lock>> read_lock(const std::string& path) {
   return std::optional(std::move(lock));
 }
 
-// Returns the differences, as "libtpu: locked 0.0.42.1, found 0.0.43".
+// Returns the differences, such as "libtpu: locked 0.0.42.1, found 0.0.43".
 std::vector<std::string> differences(const Lock& locked, const Lock& here,
                                      const std::string& campaign) {
   std::vector<std::string> out;

@@ -1,6 +1,6 @@
 // `evolve.lock`, next to the pipelines: the toolchain that their campaigns were built with.
 //
-//   # words
+//   # a comment for people
 //   engine: 0.1.0
 //   keys: evolve-key-3
 //   python: 3.11.2

@@ -9,6 +9,7 @@
 #include <cctype>
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <sstream>
 #include <thread>
 
@@ -19,16 +20,6 @@
 namespace evolve {
 
 namespace {
-
-double usable_memory() {
-  const auto pages = static_cast<double>(::sysconf(_SC_PHYS_PAGES));
-  const double all = pages * static_cast<double>(::sysconf(_SC_PAGESIZE));
-  // If there is no limit, the file says "max" or is missing.
-  auto limit = world::read_file("/sys/fs/cgroup/memory.max");
-  if (!limit) return all;
-  auto bytes = parse_size(limit->substr(0, limit->find('\n')));
-  return bytes ? std::min(all, *bytes) : all;
-}
 
 }  // namespace
 
@@ -79,8 +70,28 @@ std::string cpu_kind() {
   return out;
 }
 
+double memory_limit(const std::string& groups_file, const std::string& root) {
+  std::string group = "/";
+  std::istringstream groups(world::read_file(groups_file).value_or(""));
+  for (std::string line; std::getline(groups, line);) {
+    // The line of cgroup v2. A path with ".." leads out of what this process can see.
+    if (line.starts_with("0::/") && line.find("..") == std::string::npos) group = line.substr(3);
+  }
+  double limit = std::numeric_limits<double>::infinity();
+  while (true) {
+    // If there is no limit, the file says "max" or is missing.
+    auto text = world::read_file(root + group + "/memory.max");
+    auto bytes = parse_size(text ? text->substr(0, text->find('\n')) : "");
+    if (bytes) limit = std::min(limit, *bytes);
+    if (group.find_first_not_of('/') == std::string::npos) return limit;
+    group.erase(group.rfind('/'));
+  }
+}
+
 Resources with_memory(Resources given) {
-  given.try_emplace("memory", usable_memory());
+  const auto pages = static_cast<double>(::sysconf(_SC_PHYS_PAGES));
+  const double all = pages * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  given.try_emplace("memory", std::min(all, memory_limit("/proc/self/cgroup", "/sys/fs/cgroup")));
   return given;
 }
 

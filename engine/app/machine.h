@@ -24,8 +24,13 @@ std::string machine_name();
 // rules/steps/measure.py makes the same word.
 std::string cpu_kind();
 
+// Returns the least memory limit of this process's control group and of the groups around it, in
+// bytes; infinity: none has a limit. `groups_file`: as /proc/self/cgroup. `root`: the folder of all
+// groups (cgroup v2).
+double memory_limit(const std::string& groups_file, const std::string& root);
+
 // Returns the resources that all running commands share: `given`, and `memory` in any case. If
-// `given` has no memory, the value is the machine's memory, or the limit of its control group if
+// `given` has no memory, the value is the machine's memory, or the limit of the control groups if
 // that limit is less.
 Resources with_memory(Resources given);
 

@@ -15,7 +15,7 @@
 
 namespace evolve {
 
-// Returns the keys of a record's `models` steps; their results are final (Lookup::confirm).
+// Returns the keys of a record's `models` steps, whose results are final (Lookup::confirm).
 std::vector<Digest> models_keys(const Record& record);
 // Returns these keys for all records of a campaign; empty: the campaign has no models.
 Result<std::vector<Digest>> models_keys(const Campaign& campaign, State& state);

@@ -10,7 +10,7 @@ namespace evolve {
 
 namespace {
 
-// The prefix of a source that does not lie below the project's root.
+// The prefix of a recorded path whose source does not lie below the project's root.
 constexpr const char* kOutside = "$outside";
 
 std::string recorded_path(const std::string& symbolic) {

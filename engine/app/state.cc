@@ -11,7 +11,7 @@ Result<std::unique_ptr<State>> open_state(const std::string& folder, Sharing sha
   auto state = std::make_unique<State>();
   state->folder = folder;
   TRY(state->files.make_folders(folder));
-  // The state folder holds the judge's secret, and nothing that belongs in a repository.
+  // Git ignores the folder, because it holds the judge's secret and nothing for a repository.
   const std::string ignore = folder + "/.gitignore";
   if (!world::is_there(ignore) && ::access(folder.c_str(), W_OK) == 0) {
     TRY(state->files.write(ignore, "*\n"));

@@ -46,8 +46,8 @@ struct Lock {
   std::map<std::string, std::string> versions;  // by normalised name
 };
 
-// Reads "name==version" lines, and the interpreter's series from the comment that the lock's writer
-// makes.
+// Reads the "name==version" lines of a lock file, and the interpreter's series from a comment such
+// as "# …, with Python 3.11".
 Result<Lock> read_lock(const std::string& path) {
   TRY_ASSIGN(auto text, world::read_file(path));
   Lock lock;

@@ -19,8 +19,8 @@ struct Toolchain {
 // that differs.
 Result<Toolchain> read_toolchain(const std::string& python, const std::string& lock_file);
 
-// Checks that the environment of `python` has `versions`, in the form of a Toolchain. Bad input:
-// the environment differs; the message names the first package that differs.
+// Checks that the environment of `python` has the `versions`, which are written as in a Toolchain.
+// Bad input: the environment differs; the message names the first package that differs.
 Status check_toolchain(const std::string& python, const std::string& versions);
 
 }  // namespace evolve

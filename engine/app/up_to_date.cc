@@ -35,7 +35,7 @@ json all_cached(json report) {
   return report;
 }
 
-// The names that edges declare in `environment = NAME …`.
+// Returns the names that the targets' edges declare in `environment = NAME …`.
 std::vector<std::string> declared_names(const Graph& graph, const std::vector<NodeId>& targets) {
   std::set<std::string> names;
   const BuildPlan plan(graph, targets);
@@ -52,7 +52,7 @@ void UpToDate::look_at_sources() {
   std::vector<std::string> paths = opened_.campaign.sources();
   paths.emplace_back("/proc/self/exe");
   for (const std::string& path : paths) {
-    // The rounds' manifest is written again before it is read.
+    // The build writes the rounds' manifest again, so its present state does not count.
     if (path == opened_.campaign.rounds()) continue;
     auto state = state_.files.look(path, nullptr);
     if (!state) {

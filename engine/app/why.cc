@@ -34,8 +34,8 @@ void drop_renames(std::vector<KeyChange>& changes) {
   }
 }
 
-// Returns the text by which groups are sorted: first by the build's number, and then results from
-// elsewhere by machine.
+// Returns the text by which groups are sorted: results of builds here by the build's number, and
+// after them results from elsewhere by machine.
 std::string place_of(const ResultOrigin& origin) {
   return origin.build ? fmt::format("{:09}", origin.build->id) : "~" + origin.built_on;
 }
@@ -119,7 +119,7 @@ Result<std::optional<LastBuild>> Why::last_build() {
   const BuildPlan plan(graph_, targets_);
   const std::set<EdgeId> wanted(plan.wanted_edges().begin(), plan.wanted_edges().end());
   // Rows are in the manifest's order, because the order in which edges ended is chance. Edges that
-  // the manifest no longer has come last.
+  // are no longer in the manifest come last.
   std::vector<std::pair<std::optional<EdgeId>, const EdgeRecord*>> ended;
   for (const EdgeRecord& edge : edges) {
     if (edge.outcome == Outcome::hit || edge.outcome == Outcome::joined) continue;

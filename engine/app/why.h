@@ -46,8 +46,8 @@ class Why {
   // Returns the edges of the targets that the last build ran, and why. Nullopt: there was no build.
   Result<std::optional<LastBuild>> last_build();
 
-  // Returns the parts that differ. If `after` has no discovered inputs, they are left out, because
-  // an edge's discoveries are not known before the edge runs.
+  // Returns the parts that differ. If `after` has no discovered inputs, those of `before` are left
+  // out, because an edge's discoveries are not known before the edge runs.
   static std::vector<KeyChange> changes_of(const std::vector<KeyPart>& before,
                                            const std::vector<KeyPart>& after);
 

@@ -15,10 +15,10 @@
 
 namespace evolve {
 
-// The inputs of keys other than the manifest and the files.
+// What the keys of edges depend on, besides the manifest and the files.
 struct BuildContext {
   std::vector<MachineBinding> machine;
-  // The variables of this process. Each edge declares the variables that its command may see.
+  // The environment variables of this process. A key holds only those that its edge declares.
   std::map<std::string, std::string> environment;
 };
 
@@ -28,10 +28,10 @@ class ActionKeys {
   ActionKeys(const Graph& graph, FileTable& files, const BuildContext& context)
       : graph_(graph), files_(files), context_(context) {}
 
-  // Returns the key without discovered inputs. REQUIRES: the digests of the inputs that other edges
-  // make are set.
+  // Returns the key of an edge, without its discovered inputs. REQUIRES: the digests of the inputs
+  // that other edges make are set.
   Result<KeyWriter> declared(EdgeId edge);
-  // Returns the key without discovered inputs of an edge that ran. The key is `before`, unless
+  // Returns declared() of an edge that has run: `before`, the key from before the run, unless
   // folders are among the edge's inputs or `discovered` (symbolic paths). The command may have
   // written into these folders, so they count as the command left them.
   Result<KeyWriter> declared_after(EdgeId edge, const KeyWriter& before,
@@ -40,9 +40,9 @@ class ActionKeys {
   // inputs.
   Result<KeyWriter> full(EdgeId edge, const KeyWriter& declared,
                          std::span<const std::string> discovered);
-  // Returns the same key as a digest, without keeping the parts.
+  // Returns the digest of the key that full() returns. The parts of the key are not kept.
   Result<Digest> quick(EdgeId edge, std::span<const NodeId> discovered);
-  // Sets the keys of a result of the edge again, from the present inputs of the edge.
+  // Computes the keys in `result` again, from the edge's present inputs.
   Status rekey(EdgeId edge, ActionResult& result);
 
   // Returns the variables that an edge declares in `environment = NAME …`, with their values. A
@@ -56,8 +56,8 @@ class ActionKeys {
   // Returns the name under which an edge is recorded: the path of its first output, without the
   // machine's paths.
   [[nodiscard]] std::string record_name(EdgeId edge) const;
-  // Returns a text about an edge with `portable = 1`, with "{in3}" and "{out0}" replaced by the
-  // paths for which they stand.
+  // Returns `text` with the roles in it, such as "{in3}" and "{out0}", replaced by the edge's
+  // paths. The key of an edge with `portable = 1` has roles in place of paths.
   [[nodiscard]] std::string with_paths(EdgeId edge, std::string text) const;
   [[nodiscard]] std::span<const MachineBinding> machine() const { return context_.machine; }
 

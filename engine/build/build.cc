@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kTickSeconds = 0.1;
 constexpr int kLookUpsAtOnce = 16;
-// Commands that take less time count as if they took this long.
+// The minimum cost of a command in seconds. Shorter commands count as if they took this long.
 constexpr double kShortSeconds = 1;
 // The maximum number of reruns of a command whose inputs change each time that it runs.
 constexpr int kMostReruns = 3;
@@ -128,7 +128,7 @@ class Build {
     return {};
   }
 
-  // Writes the records of many short commands together, but delays them only briefly. Other
+  // Writes the records of many short commands together, but delays them only briefly, because other
   // processes may wait for the ledger meanwhile, and a kill loses unwritten records. (The memo has
   // the results already.)
   Status write_records() {
@@ -165,7 +165,7 @@ class Build {
       plan_.finish(id);
       return read_dyndeps_of(id);
     }
-    // The edge's dyndep file exists by now.
+    // If the edge has a dyndep file, the file exists by now.
     TRY_ASSIGN(auto waits_for_dyndep, dyndeps_.settle(id));
     if (waits_for_dyndep) return {};
     TRY_ASSIGN(auto is_settled, lookup_.is_settled(id));
@@ -210,7 +210,7 @@ class Build {
 
   // Reads dyndep files that no edge makes, before any edge that they extend can start.
   Status read_dyndep_sources() {
-    // A dyndep file may add wanted edges.
+    // A dyndep file may add wanted edges, so this list may grow during the loop.
     for (; dyndeps_read_ < plan_.wanted_edges().size(); ++dyndeps_read_) {
       const auto file = graph_.edge(plan_.wanted_edges()[dyndeps_read_]).dyndep;
       if (!file || graph_.node(*file).made_by) continue;
@@ -322,8 +322,8 @@ class Build {
     return {};
   }
 
-  // Bad input: the edge needs more devices than exist. A need for memory is only an estimate, so it
-  // may exceed the capacity.
+  // Checks that there are as many devices as the edge needs. A need for memory is only an estimate,
+  // so it may exceed the capacity.
   Status check_capacity(EdgeId id, const Resources& needs) const {
     for (const auto& [name, amount] : needs) {
       auto capacity = options_.capacity.find(name);

@@ -1,4 +1,4 @@
-// The build loop: plan → key → memo → run → digest → cut off → record, over ports only.
+// The build loop: plan → key → memo → run → digest → cut off → record. It uses only the ports.
 #pragma once
 
 #include <map>
@@ -38,7 +38,7 @@ class Listener {
   virtual void finished(const EdgeEvent& event, const BuildPlan& plan) = 0;
   // Called for a fault of one edge. `keep_going` decides whether the build goes on.
   virtual void fault(const Error& error) = 0;
-  // Called a few times a second while edges run.
+  // Called about ten times a second, or more often, while edges run.
   virtual void tick(const BuildPlan& plan) = 0;
 };
 
@@ -79,7 +79,7 @@ struct BuildSummary {
   int cached = 0;  // hits and joined edges
   int failed = 0;
   int skipped = 0;
-  int retried = 0;      // commands that failed and were run again
+  int retried = 0;      // commands that were run again
   int exit_status = 0;  // of the last command that failed
   double seconds = 0;
 };

@@ -23,7 +23,7 @@ class Noting {
   Noting(const Graph& graph, Lookup& lookup)
       : graph_(graph), lookup_(lookup), seen_(graph.node_count()) {}
 
-  // False: no note is possible.
+  // Adds the files of an edge. False: no note is possible.
   Result<bool> add_edge(EdgeId id) {
     const Edge& edge = graph_.edge(id);
     if (edge.is_phony()) {
@@ -64,7 +64,7 @@ class Noting {
     if (state && state->content == folder_digest()) return false;
     const auto known = lookup_.files().known_digest(node);
     const auto now = state ? std::optional(state->content) : std::nullopt;
-    // A key holds the file's content at that time, or the fact that the file was missing.
+    // A key holds the content that the file had at the look-up, or the fact that it was missing.
     if ((known || part == Part::of_a_key) && known != now) return false;
     note_.files.push_back({graph_.path(node), state});
     return true;

@@ -32,13 +32,13 @@ struct BuildNote {
 Result<std::optional<BuildNote>> note_of(const Graph& graph, const std::vector<NodeId>& targets,
                                          Lookup& lookup);
 
-// Whether all files are still in the noted state. Updates the files' stamps, and sets `is_changed`
-// if a stamp was updated.
+// Whether all files are still in the noted state. Updates the stamps in `note`, and sets
+// `is_changed` if a stamp was updated.
 Result<bool> still_holds(BuildNote& note, Files& files, bool& is_changed);
 
 // Returns the stored form (cache/README.md).
 std::string encode(const BuildNote& note);
-// Nullopt: the bytes are not a note, or are damaged.
+// Reads the stored form. Nullopt: the bytes are not a note, or are damaged.
 std::optional<BuildNote> decode_note(std::string_view bytes);
 
 }  // namespace evolve

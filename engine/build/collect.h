@@ -38,7 +38,7 @@ class Collector {
         rules_(rules) {}
 
   // Stores the outputs of a command that has ended, and returns its result. Removes the compiler's
-  // list of inputs from `completed.output`, also if the command failed. An error with code `failed`
+  // list of inputs from `completed.output`, even if the command failed. An error with code `failed`
   // is the edge's; other errors are the build's.
   Result<ActionResult> collect(EdgeId id, const LookedUpEdge& finding, Completed& completed);
 
@@ -46,15 +46,15 @@ class Collector {
   // Returns the inputs, as symbolic paths, that the command read but the edge does not declare.
   Result<std::vector<std::string>> read_discovered(EdgeId id, Completed& completed);
   Result<std::vector<std::string>> read_depfile(EdgeId id, const std::string& kind);
-  // Bad input: the depfile names the edge's first output first, and also an output that the edge
-  // does not have.
+  // Checks the outputs that a depfile names. Bad input: the first of them is the edge's first
+  // output, and one of them is not an output of the edge.
   [[nodiscard]] Status check_depfile(EdgeId id, const Depfile& depfile) const;
   Result<Digest> store_output(EdgeId id, NodeId output);
   // Finds the outputs that are links: symbolic ones to anything, or hard ones to an input or an
   // earlier output.
   Result<std::vector<OutputLink>> find_links(EdgeId id, const std::vector<std::string>& discovered);
   // Adds to the discovered inputs each of the machine's paths that occurs in the outputs or in the
-  // printed text. The command would write another path in another clone of the repository.
+  // printed text, because in another clone the command would write another path.
   Status find_machine_paths(EdgeId id, ActionResult& result);
   // Returns the verdict in the edge's report; empty: the edge has no report.
   Result<std::string> read_verdict(EdgeId id);

@@ -57,7 +57,8 @@ Errand errand_of(const Graph& graph, EdgeId id, const std::string& node_pool, co
 
 std::string folder_of(const std::string& path) {
   const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash);
+  if (slash == std::string::npos) return ".";
+  return path.substr(0, std::max<size_t>(slash, 1));  // the folder of "/x" is "/"
 }
 
 Result<Command> command_of(const Graph& graph, EdgeId id, const ActionKeys& keys,

@@ -22,7 +22,7 @@ class Dyndeps {
   // words: the file is missing, or is not a dyndep file.
   Status read(NodeId file);
   // Reads the file that a ready edge binds, if it binds one. True: the edge has to wait for inputs
-  // from that file.
+  // that the file names.
   Result<bool> settle(EdgeId id);
 
  private:

@@ -51,7 +51,7 @@ struct StoredEdges {
   ResultOrigin origin;
 };
 
-// The edges that the last build ran, in the manifest's order.
+// The last build, and the edges that it ran, in the manifest's order.
 struct LastBuild {
   struct Edge {
     std::string output;

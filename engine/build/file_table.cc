@@ -182,7 +182,7 @@ Result<std::optional<NodeId>> FileTable::changed_since(EdgeId id,
     if (graph_.node(node).made_by || folders_.contains(node)) continue;
     TRY_ASSIGN(auto now, look(node));
     const Source source = note_source(node, now, is_strict);
-    // If a path was not looked at before, nobody knows what was there when the command started.
+    // If a path was first looked at after the look-up, only the file's time can show a change.
     const bool is_new = source.first_moment > since.moment && source.state;
     const bool is_other = source.other_moment > since.moment ||
                           (is_strict && is_new && source.state->changed >= since.started);

@@ -39,9 +39,9 @@ class FileTable {
   [[nodiscard]] std::optional<Digest> known_digest(NodeId node) const;
 
   // Gives a phony edge's outputs their digest. The digest comes from the edge's inputs or, with no
-  // inputs and no validations, from the files under the outputs' names. An edge with no inputs, no
-  // validations and no file is always new, and so is every file that depends on it. REQUIRES: the
-  // digests of the inputs that other edges make are set.
+  // inputs and no validations, from the files under the outputs' names. An output with no inputs,
+  // no validations and no file is always new, and so are the outputs of phony edges that use it.
+  // REQUIRES: the digests of the inputs that other edges make are set.
   Status settle_phony(EdgeId edge);
   [[nodiscard]] bool is_always_new(NodeId node) const;
 
@@ -53,13 +53,13 @@ class FileTable {
   // Returns the digest of what a discovered node contributes to a key.
   Result<Digest> discovered_part(NodeId node);
 
-  // Increases whenever a source is looked at for the first time, or is found to have changed.
+  // Returns a number that grows when a source is first looked at, or is found to have changed.
   [[nodiscard]] int64_t moment() const { return moment_; }
   struct Since {
     int64_t moment = 0;   // moment() when the edge was looked up
     int64_t started = 0;  // when its command was started, in file times
   };
-  // Returns a source that an edge has read and that was changed since then. The source is a
+  // Returns a source that an edge has read and that was changed after `since`. The source is a
   // declared input, or among `discovered` (symbolic paths). From now on keys are made from the
   // present state of the source. With `is_strict` a file that was written again with the same bytes
   // counts as changed, because other bytes may have been there in between. Nullopt: no source was
@@ -82,8 +82,8 @@ class FileTable {
   // Returns the digest of a source as it is now; for a folder, the digest of the names in it.
   // Nullopt: the source is missing.
   Result<std::optional<Digest>> source_digest(NodeId node);
-  // Notes the present state of a source, from which keys are made from now on. `is_strict` as in
-  // changed_since().
+  // Notes the present state of a source, from which keys are made from now on. `is_strict` means
+  // the same as in changed_since().
   Source note_source(NodeId node, const std::optional<FileState>& now, bool is_strict);
 
   Graph& graph_;

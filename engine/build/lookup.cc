@@ -78,8 +78,8 @@ Result<bool> Lookup::adopt(EdgeId id, const Judgement& judgement) {
     TRY_ASSIGN(auto state, files_.look(output));
     if (!state) return false;
   }
-  // If the snapshot already has an entry from a run on this machine, that entry is kept: judged by
-  // content, the edge may be out of date.
+  // If the snapshot already has an entry from a run on this machine, that entry is kept, because
+  // judged by content the edge may be out of date.
   if (!snapshot_.edge(id)) {
     TRY_ASSIGN(auto key, keys_.quick(id, judgement.discovered));
     snapshot_.set_edge(id, {key, judgement.seconds, judgement.discovered});
@@ -214,7 +214,7 @@ Result<std::vector<Reason>> Lookup::reasons(EdgeId edge, const LookedUpEdge& fin
   std::vector<KeyPart> before = last->result.parts;
   auto is_discovered = [](const KeyPart& part) { return part.tag == "discovered"; };
   if (std::none_of(now.parts().begin(), now.parts().end(), is_discovered)) {
-    // The inputs that the edge will discover are not known yet.
+    // The inputs that the edge will discover are not known yet, so none of them counts as gone.
     std::erase_if(before, is_discovered);
   }
   for (KeyChange& change : changes_between(before, now.parts())) {

@@ -102,7 +102,7 @@ class Lookup {
 
  private:
   [[nodiscard]] bool has_new_input(EdgeId edge) const;
-  // Whether the edge is up to date by the snapshot.
+  // Whether the edge's key and output files are the same as in the snapshot.
   Result<bool> is_unchanged(EdgeId edge);
   void note_settled(EdgeId edge);
   // Returns the declared key of an edge; nullopt: a stored result would be of no use.

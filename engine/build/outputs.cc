@@ -11,8 +11,8 @@ Result<Outputs::Restored> Outputs::restore(EdgeId id, const Hit& hit) {
   if (result.outputs.size() != edge.outputs.size() || !result.has_all_outputs()) {
     return Restored::not_at_all;
   }
-  // A generator writes more files than it declares, and only its declared outputs could be
-  // restored.
+  // A generator's outputs are never restored, because a generator writes more files than it
+  // declares.
   const bool is_generator = !graph_.binding(id, "generator").empty();
   // Links come last, because they may lead to another output.
   std::vector<size_t> order;

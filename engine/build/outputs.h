@@ -14,7 +14,7 @@ namespace evolve {
 
 class Outputs {
  public:
-  // `links` may be null. Then no links are restored.
+  // `links` may be null. Then a link is restored as a plain file.
   Outputs(Graph& graph, Lookup& lookup, Files& files, Links* links, BlobStore& blobs,
           const CommandRules& rules)
       : graph_(graph),
@@ -31,8 +31,8 @@ class Outputs {
   };
   // Puts a result's blobs at the paths of the edge's outputs.
   Result<Restored> restore(EdgeId id, const Hit& hit);
-  // Makes the folders and the response file that the edge's command needs. With strict rules, it
-  // also removes the edge's outputs.
+  // Makes the folders and the response file that the edge's command needs. With strict rules, also
+  // removes the edge's outputs.
   Status prepare(EdgeId id);
   // Removes the response file of a command that has succeeded. Its content is still in the key and
   // in the manifest.

@@ -1,6 +1,6 @@
 // Payments: decides which edge runs ("pays for") an action that several edges need. Edges of one
-// build, and builds of several processes on the same records, may need the same action. Its command
-// runs once, and the others wait for the result.
+// build, and builds of several processes on the same records, may need the same action. The
+// action's command runs once, and the other edges wait for the result.
 #pragma once
 
 #include <optional>

@@ -1,10 +1,10 @@
-// The plan: the edges that a build needs, and the state of each edge. Every change of state passes
-// through set(), which keeps the queues, pools, resources and counters in step. The plan does not
-// use keys or processes.
+// The build plan: the edges that a build needs, and the state of each edge. Only set() changes a
+// state, and keeps queues, pools and counters in step. The plan uses no keys or processes.
 //
-//                                        ┌─(retry)─┐
-//   unwanted     wanted ──► ready ──► queued ──► running ──► done
-//                  │          └──────────┴──(hit)───────────►┘│
+//                             ┌──────(an input was changed)─┐
+//                             │          ┌─(retry)─┐        │
+//   unwanted ──► wanted ──► ready ──► queued ──► running ───┴► done
+//                  │          └──────────┴──(hit)──────────►─┘│
 //                  └──► skipped ◄── (an input's edge failed)   └► failed
 #pragma once
 
@@ -37,15 +37,15 @@ enum class EdgeState : uint8_t {
 
 class BuildPlan {
  public:
-  // How long an edge is expected to run, in any unit; nullopt: as long as the others.
+  // How long an edge is expected to run, in any unit; nullopt: as long as the others on average.
   using Cost = std::function<std::optional<double>(EdgeId)>;
 
-  // Wants the edges that `targets` and their validations need. `graph` must outlive the plan. Edges
-  // are ordered by the length of the critical path behind them (the sum of costs); ties, and plans
-  // without costs, by manifest order. Running edges together need no more of a resource than
-  // `capacity` has; an edge that needs more runs while no other edge uses the resource. Without a
-  // capacity, memory is unlimited, and any other resource serves one edge at a time. REQUIRES: no
-  // cycle above the targets.
+  // Wants the edges that `targets` and their validations need. `graph` must outlive the plan. The
+  // edge with the longest way to the end of the build (the sum of the costs along it) goes first;
+  // edges with equal ways go in manifest order. Edges that run together need no more of a resource
+  // than `capacity` has; an edge that needs more runs while no other edge uses the resource.
+  // Without a capacity, memory is unlimited, and any other resource serves one edge at a time.
+  // REQUIRES: the targets depend on no cycle.
   BuildPlan(const Graph& graph, std::span<const NodeId> targets, Cost cost = {},
             Resources capacity = {});
 
@@ -83,7 +83,7 @@ class BuildPlan {
 
   [[nodiscard]] EdgeState state(EdgeId id) const { return states_[index(id)]; }
   [[nodiscard]] size_t count(EdgeState state) const { return counts_[static_cast<size_t>(state)]; }
-  // The number of wanted edges without phony edges.
+  // Returns the number of wanted edges; phony edges do not count.
   [[nodiscard]] size_t total() const { return total_; }
   [[nodiscard]] const std::vector<EdgeId>& wanted_edges() const { return wanted_; }
 
@@ -122,7 +122,7 @@ class BuildPlan {
   [[nodiscard]] Error cycle(EdgeId id, NodeId node) const;
   // Whether `id` waits for `other`, directly or through other edges.
   [[nodiscard]] bool needs(EdgeId id, EdgeId other) const;
-  // Whether the edge has ended without giving its outputs.
+  // Whether the edge has failed or was skipped.
   [[nodiscard]] bool has_failed(EdgeId id) const {
     return state(id) == EdgeState::failed || state(id) == EdgeState::skipped;
   }
@@ -135,7 +135,7 @@ class BuildPlan {
   void occupy(const Line& line, int count);
   // Returns the edges that wait for `id`; valid until the next call.
   const std::vector<EdgeId>& dependents(EdgeId id);
-  // Finds the weights of all wanted edges.
+  // Sets each wanted edge's weight: the length of its longest way to the end of the build.
   void weigh();
   [[nodiscard]] float weight_of(EdgeId id) const;
   // Drops places whose edge is no longer in `state`, and returns the first place that is left;

@@ -34,7 +34,7 @@ class Scan {
   // Reads the dyndep files that are up to date by now, before an edge that they extend is looked
   // at.
   Status read_dyndeps() {
-    // A dyndep file may add wanted edges.
+    // A dyndep file may add wanted edges, so this list may grow between two calls.
     for (; dyndeps_seen_ < plan_.wanted_edges().size(); ++dyndeps_seen_) {
       const EdgeId id = plan_.wanted_edges()[dyndeps_seen_];
       if (const auto file = graph_.edge(id).dyndep) unread_.insert(*file);

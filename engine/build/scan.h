@@ -30,8 +30,8 @@ struct Pending {
 };
 
 // Returns the edges of `targets` that are not up to date, in an order in which they could run. Runs
-// nothing. Changes only the graph, into which it reads the dyndep files that are up to date. Calls
-// `tell` for each of these files.
+// nothing and writes no file. Reads the dyndep files that are up to date into the graph, and calls
+// `tell` for each of them.
 Result<std::vector<Pending>> scan(
     Graph& graph, const std::vector<NodeId>& targets, Lookup& lookup, Files& files,
     BlobStore& blobs, const std::function<void(NodeId dyndep_file)>& tell = [](NodeId) {});

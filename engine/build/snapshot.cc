@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kMagic = "evolve-snapshot-2\n";
 
-// The stored forms of the counts at the start, and of an edge.
+// The counts at the start of the stored form, and an edge in the stored form.
 struct Counts {
   uint64_t files = 0;
   uint64_t edges = 0;

@@ -1,6 +1,6 @@
 // A build's timeline in Chrome's trace format (chrome://tracing, ui.perfetto.dev), with the
-// critical path: the chain of edges that the build waited for. The end of each edge of the chain
-// started the next edge.
+// critical path: the chain of edges that the build waited for. Each edge of the chain was the last
+// one for which the next edge waited.
 #pragma once
 
 #include <map>
@@ -45,7 +45,7 @@ class Trace : public Listener {
     bool has_failed = false;
   };
 
-  // Returns places in spans_, from the first edge on.
+  // Returns the critical path, from its first edge on, as places in spans_.
   [[nodiscard]] std::vector<size_t> critical_path() const;
   [[nodiscard]] std::string name_of(const Span& span) const;
 

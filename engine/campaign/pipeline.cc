@@ -21,10 +21,10 @@ constexpr int kMostRounds = 1000;
 constexpr int kMostVariants = 1000;
 constexpr int kMostSeconds = 30 * 24 * 3600;
 
-// A pod's termination message must have room for a line for each edge of a batch (k8s/README.md).
+// The most edges of a batch: a pod's termination message needs a line for each (k8s/README.md).
 constexpr int kMostBatch = 48;
 constexpr int kMostJobs = 10'000;
-// Steps that a node may run, because they read and write only files that can be sent to a node.
+// Steps that a pod may run, because they read and write only files that can be sent to a pod.
 constexpr std::array kNodeSteps = {"lower",   "contract", "check", "interpret",
                                    "compile", "analyze",  "trace", "time",
                                    "measure", "expect",   "audit", "values"};
@@ -411,7 +411,7 @@ class PipelineReader {
       errors_.add(mutate.key_at("plan"), "mutate.plan: models propose no variants");
   }
 
-  // Reads mix: { sweep: 3, rewrite: 1 }
+  // Reads a map such as "mix: { sweep: 3, rewrite: 1 }".
   void read_mix(YamlMap& mutate) {
     YamlMap mix = mutate.section("mix");
     if (!mutate.has("mix")) return;

@@ -62,9 +62,9 @@ struct Pipeline {
   };
   struct Mutate {
     // The mutators that propose variants, and their weights. A mutator's share of the variants is
-    // its share of all weights. In the order of kMutators.
+    // its share of all weights. The order is that of kMutators.
     std::vector<MutatorShare> mix = {{.name = "sweep", .weight = 1}};
-    // Rounds, from the first on, whose variants all come from a person, whatever the mix says.
+    // The number of first rounds whose variants all come from a person, whatever the mix says.
     int opening = 0;
     std::string sampler = "local";  // the sweep's sampler
     std::string llm;  // path of the language models' configuration (engine/llm/README.md)
@@ -96,7 +96,7 @@ struct Pipeline {
     // A variant is not measured if it is modelled slower than the best by more than this share.
     std::optional<double> first_cut;
   };
-  // Machines of a cluster that run some steps.
+  // A pod pool: the pods of a cluster that run some steps.
   struct PodPool {
     std::string name;
     std::vector<std::string> steps;

@@ -19,7 +19,7 @@ constexpr int64_t kLargestValue = int64_t{1} << 40;
 constexpr size_t kMostValues = 1000;
 constexpr size_t kMostWalked = 4096;
 constexpr size_t kLongestName = 64;
-// Keeps every sum of weights finite.
+// The largest weight of a case. The limit keeps every sum of weights finite.
 constexpr double kLargestWeight = 1e6;
 // Suffix of the name of a case that judges only the call (Case::is_forward).
 constexpr std::string_view kForward = "-forward";
@@ -31,7 +31,7 @@ const std::vector<std::string>& dtypes() {
   return names;
 }
 
-// From the narrowest to the widest.
+// Returns the floating-point dtypes, from the narrowest to the widest.
 const std::vector<std::string>& float_dtypes() {
   static const std::vector<std::string> names = {"float8_e5m2", "float8_e4m3fn", "bfloat16",
                                                  "float16",     "float32",       "float64"};
@@ -43,7 +43,7 @@ const std::vector<std::string>& known_tags() {
   return names;
 }
 
-// The names in rules/judge/outside.py.
+// Returns the names that contract.outside may have. rules/judge/outside.py has the same names.
 const std::vector<std::string>& known_outside() {
   static const std::vector<std::string> words = {
       "bitcasts", "conditionals", "cumulative", "fft",   "gathers", "loops",
@@ -81,7 +81,7 @@ bool is_float(const std::string& dtype) {
   return contains(float_dtypes(), dtype);
 }
 
-// Reads and checks a spec. Dimensions come before the formulas that use them.
+// Reads and checks a spec. The dimensions are read before the formulas that use them.
 class SpecReader {
  public:
   explicit SpecReader(const YamlSource& source) : source_(source), errors_(source) {}
@@ -313,7 +313,7 @@ class SpecReader {
     check_words("outside", known_outside());
   }
 
-  // Checks that the texts of a list of the contract are known.
+  // Checks that the contract's list `key` has only known words.
   void check_words(std::string_view key, const std::vector<std::string>& known) {
     const YamlNode* contract = source_.root().find("contract");
     const YamlNode* words = contract == nullptr ? nullptr : contract->find(key);
@@ -415,7 +415,7 @@ class SpecReader {
       return;
     }
     if (step == 0 && times == 0) return;
-    // `value` stays below 2^41, because both ends and the step are at most 2^40.
+    // `value` is at most 2^41, because both ends and the step are at most 2^40.
     for (int64_t value = from; value <= to;) {
       parameter.values.push_back(value);
       if (step == 0 && value > to / times) break;

@@ -18,10 +18,10 @@ struct Tensor {
   std::string name;
   std::vector<std::string> shape;  // for each axis a formula over the dimensions
   std::string dtype;               // "bfloat16"
-  // Least and largest value of an input, formulas over the dimensions; empty: any value of its
-  // dtype.
+  // The least and the largest value of an input, as formulas over the dimensions; empty: any value
+  // of its dtype.
   std::vector<std::string> range;
-  // Sum of whole numbers along the last axis, a formula; empty: any sum.
+  // The sum of the whole numbers along the last axis, as a formula; empty: any sum.
   std::string sum;
   std::vector<std::string> are;  // "sorted", "distinct": along the last axis
   // Formula of whole numbers that follow from other values. It is a formula over the dimensions and
@@ -109,7 +109,7 @@ struct Spec {
 // The error has the place, the line and the nearest known name. `path` is for messages.
 Result<Spec> parse_spec(std::string_view text, const std::string& path);
 
-// Whether a case is compared as a whole. It has the tag check, or it is timed, is small enough for
+// Whether a case is compared as a whole: it has the tag check, or it is timed, is small enough for
 // a CPU and does not have the tag parts. Timed cases are checked because most tricks work only at
 // sizes that are not checked.
 bool is_checked(const Spec& spec, const Case& one);

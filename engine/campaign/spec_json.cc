@@ -170,7 +170,7 @@ std::string cost_json(const Spec& spec, const Case& one) {
 std::string terms_json(const Spec& spec, const Case& one) {
   const Contract& contract = spec.contract;
   const auto is_timed = [](const Case& each) { return each.has_tag("bench"); };
-  // In a spec without timed cases, the terms hold for all cases.
+  // Only timed cases have the limit of flops outside of kernels. Without timed cases, all have it.
   const bool counts = is_timed(one) || std::none_of(spec.cases.begin(), spec.cases.end(), is_timed);
   // A call whose cost is not stated has no minimum of flops. Its limit of flops outside of kernels
   // is that of the call with gradients.

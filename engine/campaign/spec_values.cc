@@ -28,7 +28,7 @@ bool is_name(const std::string& text) {
 }
 
 // Checks that each name in a formula of an input's values is a function, a dimension or an earlier
-// input. The shape of the formula's values is known only when the inputs are made.
+// input. The shape of the values is not checked, because it is known only when inputs are made.
 void check_values_formula(const YamlNode& item, const std::vector<std::string>& dimensions,
                           const std::vector<Tensor>& before, YamlErrors& errors) {
   // The functions of rules/judge/whole_numbers.py.

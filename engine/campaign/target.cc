@@ -11,11 +11,11 @@ namespace evolve {
 
 namespace {
 
-// The times of TPU variants are measured where the judge runs, with its program. No TPU is used.
+// The times of TPU variants are those of their judge programs, on the CPU. No TPU is used.
 constexpr std::array<Measured, 1> kMeasuredByJudge = {
     {{.device = "cpu", .protocol = "cpu-abba-3"}}};  // the protocol of rules/steps/measure.py
 
-// libtpu's dumps, as rules/steps/compile.py packs them and engine/ir/readers reads them.
+// The name of the archive into which rules/steps/compile.py packs libtpu's dumps.
 constexpr std::string_view kDumps = "dumps.tar.gz";
 
 // Each topology is the smallest that the compiler accepts. Programs are compiled for one core of

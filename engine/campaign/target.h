@@ -36,7 +36,7 @@ std::span<const Target> targets();
 // Returns the target of a pipeline that does not name a target.
 const Target& default_target();
 
-// Bad input: no target has this name. The error has the nearest name.
+// Returns the target `name`. Bad input: there is no such target; the error has the nearest name.
 Result<const Target*> find_target(std::string_view name);
 
 }  // namespace evolve

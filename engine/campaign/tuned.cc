@@ -40,7 +40,7 @@ json record_of(const TunedEntry& entry) {
           {"evidence", entry.evidence}};
 }
 
-// Returns how much longer `other` takes than `entry`, as the sum of logarithms over all cases.
+// Returns how much longer `other` takes than `entry`: the sum of log(other / entry) over all cases.
 // Nullopt: the two were not found under the same conditions.
 std::optional<double> slowdown(const TunedEntry& entry, const json& other) {
   constexpr double kSame = 0.01;
@@ -61,7 +61,7 @@ std::optional<double> slowdown(const TunedEntry& entry, const json& other) {
   return sum;
 }
 
-// Whether the spec's parameters have these values, and its constraints hold for them.
+// Whether the spec's parameters can have these values, and its constraints allow them.
 bool is_allowed(const Space& space, const json& sizes) {
   Point point;
   if (!sizes.is_object()) return false;

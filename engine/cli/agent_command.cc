@@ -1,4 +1,4 @@
-// `evolve agent`.
+// `evolve agent`: runs steps of a build in a pod's container.
 #include <memory>
 
 #include "engine/cli/command_line.h"

@@ -100,7 +100,7 @@ Result<ir::Facts> facts_of_one(const AnalyzeCommand& command, const std::string&
   return std::move(all.front());
 }
 
-// Returns a given option that is only for dumps; empty: no such option.
+// Returns an option that the user gave and that is only for dumps; empty: no such option.
 std::string option_of_dumps(const AnalyzeCommand& command) {
   const AnalyzeCommand usual;
   if (command.device != usual.device) return "--device";
@@ -124,7 +124,7 @@ Status analyze_traces(const std::vector<std::string>& traces, const TraceQuestio
   return failed(report["reason"].get<std::string>());
 }
 
-// Returns a given option that is only for traces; empty: no such option.
+// Returns an option that the user gave and that is only for traces; empty: no such option.
 std::string option_of_traces(const TraceQuestion& question) {
   if (!question.module.empty()) return "--module";
   if (question.runs != 0) return "--runs";

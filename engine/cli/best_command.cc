@@ -1,4 +1,4 @@
-// `evolve best`.
+// `evolve best`: writes the best variant's kernel to stdout or to a file.
 #include <fmt/format.h>
 
 #include <algorithm>

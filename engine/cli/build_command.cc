@@ -229,7 +229,7 @@ class CampaignBuild {
       status = std::move(built).error();
     }
     if (!nodes_report_.is_null()) report_["nodes"] = nodes_report_;
-    // After a failure, the round's files in the folder are from an earlier build.
+    // After a failure, the best variant in the folder is that of an earlier build.
     if (!status) report_.erase("best");
     const json report = report_;
     tell_of_remote();
@@ -263,7 +263,7 @@ class CampaignBuild {
     nodes_text_ = nodes.text();
   }
 
-  // Waits for uploads to the remote cache, and takes its report.
+  // Waits for uploads to the remote cache, and adds the cache's report to the build's.
   void tell_of_remote() {
     if (remote_ == nullptr) return;
     const RemoteReport shared = remote_->finish();
@@ -272,8 +272,8 @@ class CampaignBuild {
     remote_text_ = fmt::format("        {}\n", text_of(shared));
   }
 
-  // Writes the report and the summary. GitHub names a file in an environment variable, and shows
-  // the text that is appended to that file.
+  // Writes the JUnit report and the summary. GitHub names a file in an environment variable, and
+  // shows the text that is appended to that file.
   Status write_ci(const std::string& fault) {
     const std::string folder = state_.folder + "/ci";
     TRY(state_.files.make_folders(folder));
@@ -364,7 +364,7 @@ Result<BuildStart> build_once(const CommonOptions& common, const BuildCommand& c
   TRY_ASSIGN(auto opened, open_without_graph(common));
   TRY_ASSIGN(auto remote, Remote::open(command.remote, *opened.state));
   UpToDate up_to_date(opened, command.targets);
-  // The note of the last build has only the outcome. These options ask for more.
+  // The note of the last build has only the outcome, and these options ask for more.
   if (!command.dry_run && !common.json && !command.is_ci && command.trace.empty() &&
       command.check_times == 0) {
     TRY_ASSIGN(auto report, up_to_date.report(common));
@@ -396,7 +396,7 @@ Result<BuildStart> build_once(const CommonOptions& common, const BuildCommand& c
 Status run_build(const CommonOptions& given, const BuildCommand& asked) {
   CommonOptions common = given;
   BuildCommand command = asked;
-  // Opening the campaign changes to the project's root.
+  // The path becomes absolute, because opening the campaign changes to the project's root.
   if (!command.trace.empty()) command.trace = fs::absolute(command.trace).string();
   for (int round = 0;;) {
     TRY_ASSIGN(auto before, build_once(common, command, round));

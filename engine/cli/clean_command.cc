@@ -1,4 +1,4 @@
-// `evolve clean`.
+// `evolve clean`: removes a campaign's work folder, which a build restores.
 #include <fmt/format.h>
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// `evolve cluster`.
+// `evolve cluster`: reports whether rounds can run in a Kubernetes cluster.
 #include <fmt/format.h>
 
 #include <algorithm>

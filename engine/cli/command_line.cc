@@ -52,7 +52,7 @@ void CommandLine::add_json(CLI::App& command) {
 }
 
 void CommandLine::on(CLI::App& command, Run run) {
-  // The last command's callback is the first that CLI11 calls.
+  // CLI11 calls the callback of the last command first, so the later calls do not count.
   command.callback([this, run = std::move(run)] {
     if (!chosen_) chosen_ = run;
   });

@@ -33,7 +33,7 @@ class CommandLine {
   // Adds only --json.
   void add_json(CLI::App& command);
 
-  // The function to run if `command` is the last command that the user names.
+  // on() sets the function to run if `command` is the last command that the user names.
   using Run = std::function<Status(const CommonOptions&)>;
   void on(CLI::App& command, Run run);
 
@@ -52,7 +52,7 @@ class CommandLine {
 // Whether messages have colour. `choice`: "auto", "always" or "never".
 bool wants_color(const std::string& choice);
 
-// Reads the number of a round, "3" or "round-3", from 1; an empty text gives 0.
+// Reads the number of a round, at least 1, from "3" or "round-3"; an empty text gives 0.
 Result<int> round_number(const std::string& text);
 
 #define COMMAND(name) void add_##name(CommandLine& line);

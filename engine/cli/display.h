@@ -10,7 +10,7 @@
 
 namespace evolve::cli {
 
-// Returns the display for runs of recorded rounds, which are shown only on a terminal.
+// Returns the display for runs of recorded rounds, whose progress is shown only on a terminal.
 inline Display rerun_display(const CommonOptions& common) {
   const bool is_live = is_terminal(STDERR_FILENO) && !common.json;
   return {is_live ? ProgressStyle::live : ProgressStyle::quiet, common.color};

@@ -1,4 +1,4 @@
-// `evolve export`.
+// `evolve export`: writes a recorded round to one file, a bundle file.
 #include <memory>
 
 #include "engine/cli/command_line.h"

@@ -109,8 +109,8 @@ std::string text_of(const Standing& standing) {
   return out.empty() ? "no learnings yet\n" : out;
 }
 
-// Finds the proposal that a handle names. With `takes_accepted`, the id of an accepted entry is
-// found, too.
+// Finds the proposal that a handle names. With `takes_accepted`, also finds an accepted entry by
+// its id.
 Result<search::Learning> find_entry(const Standing& standing, const std::string& handle,
                                     bool takes_accepted) {
   std::vector<std::string> known;

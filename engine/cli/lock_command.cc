@@ -1,4 +1,4 @@
-// `evolve lock`.
+// `evolve lock`: writes evolve.lock, so that later builds must use the same toolchain.
 
 #include "engine/app/lock.h"
 #include "engine/cli/command_line.h"
@@ -8,7 +8,7 @@ namespace evolve::cli {
 
 namespace {
 
-// Writes the lock for this machine's toolchain, and for the campaign.
+// Writes the lock for this machine's toolchain, and for the campaign's compiler flags.
 Status run_lock(const CommonOptions& common) {
   TRY_ASSIGN(auto answer, write_lock(common.campaign));
   return print_answer(common, answer);

@@ -1,4 +1,4 @@
-// `evolve log`.
+// `evolve log`: lists all recorded rounds, or shows one round.
 #include <fmt/format.h>
 
 #include <memory>

@@ -20,7 +20,7 @@ bool has_word(const std::string& text, const std::string& word) {
   return (" " + text + " ").find(" " + word + " ") != std::string::npos;
 }
 
-// Returns the commands that a command line named, each below the one before.
+// Returns the commands that a command line named, each a subcommand of the command before.
 std::vector<const CLI::App*> named_commands(const CLI::App& app) {
   std::vector<const CLI::App*> out;
   for (const CLI::App* at = &app; !at->get_subcommands().empty();) {

@@ -228,8 +228,8 @@ Error in_rows(Error error, const std::string& path) {
 }
 
 // Compares the model's times with a file of measured times. Reports how many rows are modelled, the
-// error after one common scale, how many pairs are in the right order (by the difference of the
-// pair), and the error of each family.
+// error after one common scale, how many pairs are in the right order (grouped by how far the two
+// times differ), and the error of each family.
 Status run_model_validate(const ModelCommand& command, bool json_wanted) {
   TRY_ASSIGN(auto device, read_device(command.device, command.constants));
   TRY_ASSIGN(auto rows, read_rows(command.rows));

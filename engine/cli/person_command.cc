@@ -154,7 +154,7 @@ std::string draft_of(VariantId variant, const std::string& kernel, const std::st
   out.parents = {variant};
   out.note = note;
   out.code = kernel;
-  // A line to write the note in.
+  // Adds a line in which the person can write the note.
   return (note.empty() ? "# evolve: note: \n" : "") + search::proposal_text(out);
 }
 
@@ -215,8 +215,8 @@ void tell_there(const CommonOptions& common, const Awaited& one) {
   }
 }
 
-// Whether an awaited file has come. A rejected proposal may be a half-written file, so it is
-// reported once, and then waited for.
+// Whether an awaited file has come. A rejected proposal may be a half-written file, so the
+// rejection is reported once, and the file is still awaited.
 bool has_come(const CommonOptions& common, const Campaign& campaign, Awaited& one) {
   std::error_code error;
   if (!fs::is_regular_file(one.path, error)) return false;

@@ -1,4 +1,4 @@
-// `evolve prompt`.
+// `evolve prompt`: prints what language models were asked, and their replies.
 #include <fmt/format.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// `evolve replay`.
+// `evolve replay`: puts the files of a recorded round back, or runs the round again.
 
 #include "engine/cli/command_line.h"
 #include "engine/cli/common_options.h"

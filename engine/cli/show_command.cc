@@ -1,4 +1,4 @@
-// `evolve show`.
+// `evolve show`: a variant's origin, verdicts and times, and which variant paid for each step.
 #include <memory>
 #include <nlohmann/json.hpp>
 

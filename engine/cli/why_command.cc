@@ -1,4 +1,4 @@
-// `evolve why`.
+// `evolve why`: what a build would run and why, and what the last build ran.
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>

@@ -13,7 +13,7 @@ namespace evolve {
 // One thing that an action's result may depend on. `why` compares parts that have the same tag and
 // name.
 struct KeyPart {
-  // "rule", "command", "input", "output", "environment", "toolchain", "discovered" …
+  // The kind of the part: "rule", "command", "input", "output", "environment", "discovered" …
   std::string tag;
   std::string name;   // a role or a path; may be empty
   std::string value;  // the text itself, or the digest in hex
@@ -73,7 +73,7 @@ struct EdgeRecord {
   std::string output;  // the edge's first output, symbolic (machine_paths.h)
   std::string step;
   Outcome outcome = Outcome::hit;
-  std::string reason;  // why the edge ran: "no record", "input 'x': a -> b"; empty for a hit
+  std::string reason;  // why the edge ran ("never built"), or the error; empty for a hit
   ActionResult result = {};
 };
 

@@ -17,7 +17,7 @@ std::optional<std::string> decode_base64(std::string_view text) {
   const bool is_whole = digits.size() % kGroup == 0 && padding <= kMostPadding &&
                         digits.find_first_not_of('=', end) == std::string::npos;
   if (!is_whole) return std::nullopt;
-  // OpenSSL decodes padding as zeros.
+  // OpenSSL decodes padding as zeros, which are cut off below.
   std::string out(digits.size() / kGroup * 3, '\0');
   const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
                                    reinterpret_cast<const unsigned char*>(digits.data()),

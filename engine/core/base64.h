@@ -1,4 +1,4 @@
-// Base64 (RFC 4648).
+// The decoder of base64 (RFC 4648).
 #pragma once
 
 #include <optional>

@@ -75,8 +75,8 @@ std::string in_formula(std::string_view text, const std::string& why) {
   return fmt::format("formula '{}': {}", text, why);
 }
 
-// Translates muParser's error into our words. A position counts from 0; a negative position is not
-// known.
+// Translates muParser's error into our words. muParser counts positions from 0, and a negative one
+// means that the position is not known.
 Error parse_error(std::string_view text, const mu::Parser::exception_type& error,
                   std::span<const std::string> names) {
   std::string token = error.GetToken();
@@ -158,7 +158,7 @@ Result<double> Formula::evaluate(std::span<const int64_t> values) const {
     parser_->values[i] = static_cast<double>(values[i]);
   }
   try {
-    // A comparison would hide a division by zero in its operands: 1 / 0 > 2 is true.
+    // The flags show a division by zero that a comparison would hide: 1 / 0 > 2 is true.
     std::feclearexcept(FE_DIVBYZERO | FE_INVALID);
     double value = parser_->parser.Eval();
     if (std::fetestexcept(FE_DIVBYZERO | FE_INVALID) != 0 || !std::isfinite(value)) {

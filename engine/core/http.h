@@ -19,8 +19,8 @@ struct HttpRequest {
   // put, post: the file to send. get: the file that receives the body of the answer; an existing
   // file is replaced.
   std::string file;
-  // The maximum size of the answer's body. For get, a longer body sets `is_too_long`. For put, only
-  // the start of a longer body is kept.
+  // The maximum size of the answer's body in bytes. For get, a longer body sets `is_too_long`. For
+  // other methods, only the start of a longer body is kept.
   int64_t most_bytes = 0;
   std::vector<std::string> headers = {};  // "Content-Type: application/json"
   // get, post: receives the body of a successful answer piece by piece, as it arrives. `take`

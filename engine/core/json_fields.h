@@ -34,26 +34,26 @@ class FieldWriter {
   void operator()(const char* key, const T& field) {
     out[key] = json_of(field);
   }
-  // The field is null if it has no value.
+  // Writes null for a field that has no value.
   template <class T>
   void or_null(const char* key, const std::optional<T>& field) {
     out[key] = field ? json_of(*field) : nlohmann::json();
   }
-  // The field is left out if it has no value.
+  // Leaves out a field that has no value.
   template <class T>
   void if_any(const char* key, const std::optional<T>& field) {
     if (field) out[key] = json_of(*field);
   }
-  // The field is left out if it is an empty text, list or map.
+  // Leaves out a field that is an empty text, list or map.
   template <class T>
   void if_filled(const char* key, const T& field) {
     if (!field.empty()) out[key] = json_of(field);
   }
-  // The field is left out if it is false.
+  // Leaves out a field that is false.
   void if_true(const char* key, bool field) {
     if (field) out[key] = true;
   }
-  // The items are fields of their own: "mxu0", "mxu1", …
+  // Writes each item of a list as a field of its own: "mxu0", "mxu1", …
   template <class T>
   void numbered(const std::string& key, const std::vector<T>& field) {
     for (size_t i = 0; i < field.size(); ++i) out[key + std::to_string(i)] = json_of(field[i]);

@@ -1,6 +1,6 @@
-// Two ways to read JSON that others wrote. The functions never fail, because they read a value that
-// is missing or has another type as an empty value. A JsonReader rejects this value and reports its
-// place.
+// Two ways to read JSON that others wrote. For a value that is missing or has another type, the
+// functions return an empty value, so they never fail. A JsonReader rejects such a value and
+// reports its place.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@
 
 namespace evolve {
 
-// Returns the member of an object. Null: it is missing, or `object` is not an object.
+// Returns a member of an object. Null: the member is missing, or `object` is not an object.
 inline const nlohmann::json& member(const nlohmann::json& object, const std::string& key) {
   static const nlohmann::json kNull;
   if (!object.is_object()) return kNull;
@@ -94,7 +94,7 @@ class JsonReader {
   explicit JsonReader(const nlohmann::json& document)
       : value_(&document), problem_(std::make_shared<std::optional<Error>>()) {}
 
-  // Returns a member that must exist.
+  // Returns a member. A missing member is a problem.
   [[nodiscard]] JsonReader at(const std::string& key) const {
     const std::string path = path_to(key);
     if (check(value_->is_object(), "an object") && !has(key)) note(path, "it is missing");
@@ -144,7 +144,7 @@ class JsonReader {
 
   // Keeps a problem of this value, if it is the document's first.
   void note(const std::string& problem) const { note(path_, problem); }
-  // Bad input: the first problem, such as "kernels[0].name: it must be a text, and it is a number".
+  // Returns the first problem, such as "kernels[0].name: it must be a text, and it is a number".
   [[nodiscard]] Status status() const { return *problem_ ? Status(**problem_) : Status(); }
 
  private:

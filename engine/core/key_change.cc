@@ -18,7 +18,7 @@ std::string brief_value(const std::string& value) {
   return value;
 }
 
-// Returns "jax 0.10.1 -> 0.10.2, numpy is new".
+// Returns the differences of two toolchains: "jax 0.10.1 -> 0.10.2, numpy 2.3.1 is new".
 std::string describe_versions(const std::string& before, const std::string& after) {
   const auto old = versions_of(before);
   const auto now = versions_of(after);

@@ -11,7 +11,7 @@
 
 namespace evolve {
 
-// Returns the versions in a toolchain's text, "cpython-3.11.2 jax-0.10.2", by name.
+// Returns the versions in the text of a toolchain, such as "cpython-3.11.2 jax-0.10.2", by name.
 std::map<std::string, std::string> versions_of(const std::string& toolchain);
 
 // A part that differs between two keys.
@@ -23,9 +23,9 @@ struct KeyChange {
 // Returns the differences in the order of `after`, then the parts that only `before` has.
 std::vector<KeyChange> changes_between(std::span<const KeyPart> before,
                                        std::span<const KeyPart> after);
-// Returns "input 'x': 0123… -> 4567…", "toolchain: jax 0.10.1 -> 0.10.2", "input 'x' is new".
+// Returns a text such as "toolchain: jax 0.10.1 -> 0.10.2" or "input 'x' is new".
 std::string text_of(const KeyChange& change);
-// Returns "input 'x'", "command".
+// Returns what the changed part is called, such as "input 'x'" or "command".
 std::string label_of(const KeyChange& change);
 
 }  // namespace evolve

@@ -83,8 +83,8 @@ bool is_of_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '+' || c == '.';
 }
 
-// Returns "not JSON: line 3, column 7: NaN does not exist in JSON". `read`: the number of bytes
-// that were read when the text stopped being JSON.
+// Returns a text such as "not JSON: line 3, column 7: NaN does not exist in JSON". `read`: the
+// number of bytes that were read when the text stopped being JSON.
 std::string why_not(std::string_view text, size_t read) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return "not JSON: empty";
   if (read > text.size()) return "not JSON: ends too early";

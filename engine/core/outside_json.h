@@ -19,8 +19,8 @@ struct JsonLimits {
   size_t values = size_t{16} << 20;
 };
 
-// Parses a text. Bad input says why the text is rejected: "not JSON: line 3, column 7: NaN does not
-// exist in JSON", "nested more than 128 deep". `Json` is nlohmann::json or nlohmann::ordered_json.
+// Parses a text. Bad input says why the text is rejected, such as "not JSON: line 3, column 7: NaN
+// does not exist in JSON". `Json` is nlohmann::json or nlohmann::ordered_json.
 template <typename Json = nlohmann::json>
 Result<Json> parse_outside(std::string_view text, const JsonLimits& limits = {});
 

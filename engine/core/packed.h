@@ -63,7 +63,7 @@ inline std::string sealed(std::string_view magic, std::string_view body) {
   return out;
 }
 
-// Returns the body. Nullopt: the bytes are of another form, or damaged.
+// Returns the body of a stored form. Nullopt: the bytes have another form, or are damaged.
 inline std::optional<std::string_view> unsealed(std::string_view magic, std::string_view bytes) {
   if (!bytes.starts_with(magic)) return std::nullopt;
   Reader reader(bytes.substr(magic.size()));

@@ -18,8 +18,8 @@ std::string canonical_path(std::string_view path);
 bool is_below(std::string_view path);
 
 // Whether `path` needs no escapes in a manifest and no quotes in a command. A plain path consists
-// of ASCII letters and digits, "_-./+,@" and non-ASCII characters that are not controls, and does
-// not begin with '-'.
+// of ASCII letters and digits, "_-./+,@" and plain characters that are not ASCII (plain_text.h),
+// and does not begin with '-'.
 bool is_plain_path(std::string_view path);
 
 // Whether `text` is one word without quotes, both in a manifest and in a command. A plain word

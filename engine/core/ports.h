@@ -23,9 +23,9 @@ enum class Sharing {
   // One file under two names, which is read-only from then on; or a copy if the file system cannot
   // link. This is for work folders to which only evolve writes.
   names,
-  // The two files share at most their bytes, if the file system can do that, and have the same
-  // execute permission. This is for folders that evolve does not own, where a command may write
-  // into any file.
+  // Two files with the same execute permission, which share their bytes if the file system can
+  // do that. This is for folders that evolve does not own, where a command may write into any
+  // file.
   bytes,
 };
 
@@ -36,7 +36,7 @@ class Files {
   virtual Result<std::string> read(const std::string& path) = 0;
   // Returns the names in a folder, sorted, hidden ones included.
   virtual Result<std::vector<std::string>> list(const std::string& path) = 0;
-  // Replaces the file as a whole or not at all; its folder must exist.
+  // Writes a file, as a whole or not at all. Replaces an existing file. The folder must exist.
   virtual Status write(const std::string& path, std::string_view bytes) = 0;
   // Removes a file. A missing file is not an error.
   virtual Status remove(const std::string& path) = 0;
@@ -78,8 +78,8 @@ class Links {
   virtual Result<bool> make(const std::string& path, const Link& link) = 0;
 };
 
-// A store of blobs, which are bytes by digest. The store returns complete and unchanged bytes, or
-// nothing.
+// A store of blobs: bytes that are found by their digest. The store returns complete and unchanged
+// bytes, or nothing.
 class BlobStore {
  public:
   virtual ~BlobStore() = default;
@@ -114,13 +114,13 @@ class Memo {
 class Claims {
  public:
   virtual ~Claims() = default;
-  // Takes an action until release(), or until this process ends. False: another process has taken
-  // the action.
+  // Claims an action until release(), or until this process ends. False: another process has
+  // claimed the action.
   virtual Result<bool> claim(const Digest& action) = 0;
   virtual void release(const Digest& action) = 0;
 };
 
-// Use of a node pool's machines by a build.
+// How much a build used the machines of a node pool.
 struct PoolUse {
   int64_t pods = 0;
   double seconds = 0;       // running time of the pods
@@ -193,8 +193,8 @@ class Runner {
   virtual Status start(const Command& command) = 0;
   // Waits until a command has completed, the user interrupts, or about `tick_seconds` have passed.
   virtual Result<RunnerEvent> wait(double tick_seconds) = 0;
-  // Returns how busy the machine is: the number of processes that run or want to run, over the last
-  // minute.
+  // Returns how busy the machine is: how many processes ran or wanted to run, on average over the
+  // last minute.
   virtual double load() = 0;
   // Ends all commands and their descendants, and returns when they are gone.
   virtual void stop() = 0;

@@ -28,8 +28,8 @@ json encode(const std::vector<RecordedFile>& files) {
   return out;
 }
 
-// Symbols that a record's paths may begin with. The machine's other symbols do not name folders of
-// a record's files.
+// The symbols that a path in a record may begin with. No file of a record is below the other
+// symbols of the machine.
 constexpr std::string_view kWork = "$work/";
 constexpr std::array<std::string_view, 3> kSourceFolders = {"$rules/", "$steps/", "$outside/"};
 // Prefix of a path that is written with escapes.

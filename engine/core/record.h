@@ -18,7 +18,7 @@ namespace evolve {
 // such as "$work/round-1/v0001/kernel.py". Outputs of steps are below $work. A source is
 // $work/rounds.ninja, or is below $rules, $steps or the project's root. A source elsewhere has a
 // path such as "$outside/home/me/kernel.py". A path that is not a plain line of UTF-8 is written as
-// "$bytes/" and its bytes, the unusual ones as %0A.
+// "$bytes/" and its bytes, with unusual bytes in a form such as %0A.
 struct RecordedFile {
   std::string path;
   Digest content;
@@ -57,12 +57,12 @@ std::string encode(const Record& record);
 // Reads the stored form. Bad input: the text is not a record, or a path leads out of its folder.
 Result<Record> decode_record(std::string_view text);
 
-// Adds to `record` the files and steps that are new or changed in `later`. Rounds are recorded one
-// by one.
+// Adds the files and steps of `later` to `record`, in place of older ones with the same names. The
+// record of a round has only the steps that the rounds before it do not have.
 void add_to(Record& record, const Record& later);
 
-// The first difference of two records: the first step, in the order of `a`, that only one record
-// has, that had another key, or that gave other bytes under the same key.
+// The first difference between two records: a step that only one record has, or that has another
+// key or other outputs in the other record. Steps are compared in the order of `a`.
 struct Parting {
   enum class Kind {
     missing,  // only `a` has the step

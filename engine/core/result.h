@@ -33,7 +33,7 @@ constexpr int exit_code(ErrorCode code) {
   return 70;
 }
 
-// A failure as the user will read it: "evolve: error: <message>", the excerpt, then "hint: <hint>".
+// A failure as the user will read it: "evolve: error: <message>", the detail, "hint: <hint>".
 struct Error {
   ErrorCode code = ErrorCode::internal;
   std::string message;  // "<where>: <what>: <why>", lower case, no final period

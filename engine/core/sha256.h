@@ -16,7 +16,7 @@ class Sha256 {
   Sha256& operator=(const Sha256&) = delete;
 
   void add(std::string_view bytes);
-  // Returns 64 lower-case hex digits. REQUIRES: called once, after all calls of add().
+  // Returns the SHA-256 of all bytes: 64 lower-case hex digits. REQUIRES: called once, after add().
   std::string hex();
 
  private:
@@ -24,7 +24,7 @@ class Sha256 {
   std::unique_ptr<Context> context_;
 };
 
-// Returns 64 lower-case hex digits.
+// Returns the SHA-256 of the bytes: 64 lower-case hex digits.
 std::string sha256(std::string_view bytes);
 
 // Whether `text` is 64 lower-case hex digits.

@@ -14,7 +14,7 @@ namespace {
 // escapes. A single backslash and the newline after it are together a blank. An odd number of
 // backslashes before a space escape the space and each other. Characters that Ninja does not
 // accept, such as ";", are part of a word here, because a path may contain any character. "$^" is a
-// newline in a path, as in a manifest; compilers never write a single "$".
+// newline in a path, as in a manifest. This is safe, because compilers write "$" as "$$".
 class Words {
  public:
   explicit Words(std::string_view text) : text_(text) {}
@@ -53,7 +53,7 @@ class Words {
   [[nodiscard]] bool at_continuation() const {
     return peek() == '\\' && (peek(1) == '\n' || (peek(1) == '\r' && peek(2) == '\n'));
   }
-  // Takes a character, or backslashes and the character that they escape. False at the word's end.
+  // Takes one character, one escape, or a run of backslashes. False at the word's end.
   bool take_piece(std::string& word) {
     if (is_end(0) || at_continuation()) return false;
     if (peek() == '$' && (peek(1) == '$' || peek(1) == '^')) {
@@ -166,7 +166,7 @@ ShownIncludes parse_show_includes(std::string_view output, std::string_view pref
       if (!path.empty() && !is_system) shown.inputs.push_back(canonical_path(path));
       continue;
     }
-    // The compiler first prints the name of the file that it compiles.
+    // The compiler first prints the name of the file that it compiles. That line is left out.
     bool is_source = shown.inputs.empty() &&
                      (small.ends_with(".c") || small.ends_with(".cc") || small.ends_with(".cxx") ||
                       small.ends_with(".cpp") || small.ends_with(".c++"));

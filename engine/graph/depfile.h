@@ -17,12 +17,12 @@ struct Depfile {
   std::vector<std::string> inputs;
 };
 
-// Parses a depfile. Bad input, in Ninja's words and without the file's name: the text is not blank
-// but has no colon, or a rule gives inputs to a path that is itself an input.
+// Parses a depfile. Bad input: the text is not blank but has no colon, or a rule gives inputs to a
+// path that is itself an input. The message is Ninja's, and does not name the file.
 Result<Depfile> parse_depfile(std::string_view text);
 
-// Returns the text that parse_depfile() reads back as this rule. A path that ends with a backslash
-// cannot be written.
+// Returns a depfile with one rule, which parse_depfile() reads back. It cannot read back a path
+// with a tab, a carriage return or "\:", or an input that ends with a backslash or a colon.
 std::string depfile_text(const std::string& output, const std::vector<std::string>& inputs);
 
 // The headers that MSVC's /showIncludes lists in a command's output, and the rest of that output.

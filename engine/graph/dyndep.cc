@@ -12,7 +12,7 @@ namespace evolve {
 
 namespace {
 
-// The outputs and inputs that the file adds to one edge.
+// The outputs and inputs that a dyndep file adds to one edge.
 struct Discovery {
   std::vector<NodeId> outputs;
   std::vector<NodeId> inputs;

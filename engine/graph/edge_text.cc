@@ -31,7 +31,7 @@ std::string escaped(const std::string& path) {
   return out;
 }
 
-// Replaces the machine's paths by their shell words, as a command needs them: "$work/x" ->
+// Replaces the machine's paths by their shell words, which a command needs: "$work/x" ->
 // "$work_word/x".
 std::string with_words(std::string_view value) {
   std::string out;

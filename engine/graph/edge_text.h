@@ -10,7 +10,7 @@
 
 namespace evolve {
 
-// The variables for this machine's paths that a campaign's manifest binds. Each has a second
+// The variables that a campaign's manifest binds to this machine's paths. Each has a second
 // variable, such as "$work_word": the same path as one word of a shell's command line.
 constexpr std::array<std::string_view, 4> kMachinePaths = {"work", "python", "rules", "steps"};
 
@@ -18,7 +18,7 @@ using Bindings = std::vector<std::pair<std::string, std::string>>;
 
 // An edge to write. A path that begins with '$' begins with a variable of the manifest and stays
 // unchanged. Bindings are written unchanged, except that the machine's paths become shell words in
-// parts of a command. A '|' in a path becomes "${bar}", which the manifest has to bind.
+// a binding that a command uses. A '|' in a path becomes "${bar}", which the manifest has to bind.
 struct EdgeText {
   std::string rule;
   std::vector<std::string> outputs = {};
@@ -31,13 +31,13 @@ struct EdgeText {
 // The text of a manifest, built edge by edge.
 class ManifestText {
  public:
-  // `pod_pools`: by step, the node pool that runs the step.
+  // Starts with an empty text. `pod_pools` names the pod pool of each step that runs in one.
   explicit ManifestText(std::map<std::string, std::string> pod_pools = {})
       : node_pools_(std::move(pod_pools)) {}
 
-  // Adds lines unchanged.
+  // Adds lines to the text, unchanged.
   void comment(const std::string& lines) { text_ += lines; }
-  // Adds the edge's build statement after an empty line. The rule's name becomes the edge's step.
+  // Adds the edge after an empty line. Its step is the rule's name, unless that is phony.
   void add(const EdgeText& edge);
 
   [[nodiscard]] const std::string& text() const { return text_; }
@@ -51,7 +51,7 @@ class ManifestText {
 // that begins with '$' begins with a variable of the manifest and stays unchanged.
 std::string path_word(const std::string& path);
 
-// Returns a path as a value of the manifest that no command reads.
+// Returns a path, escaped as a value of the manifest but not for the shell.
 std::string path_value(const std::string& path);
 
 // Returns a text as one word of a shell's command line, escaped as a value of the manifest.

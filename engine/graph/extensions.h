@@ -1,6 +1,6 @@
-// Extensions to Ninja: an edge's own variables that stock ninja ignores. A variable of the file
-// with the same name has no effect, because a manifest that was not written for evolve may use that
-// name, too. engine/README.md lists them all.
+// Extensions to Ninja: an edge's own variables that stock ninja ignores. A top-level variable with
+// the same name has no effect, because a manifest that was not written for evolve may use that
+// name, too. engine/README.md lists all extensions.
 #pragma once
 
 #include <functional>
@@ -15,8 +15,8 @@
 
 namespace evolve {
 
-// Amounts by the resource's name: "memory" in bytes; any other name is a kind of device, and the
-// amount is a number of devices.
+// Amounts by the resource's name: bytes of "memory", places in a node pool (place_in()), or devices
+// if the name is a kind of device.
 using Resources = std::map<std::string, double>;
 
 struct Extensions {
@@ -32,8 +32,8 @@ struct Extensions {
   bool operator==(const Extensions&) const = default;
 };
 
-// Returns the name of a resource: the places in a node pool. An edge in the pool needs one place.
-// The pool exists if the capacity has an amount for that name.
+// Returns the name of the resource that counts the places in a node pool. An edge in the pool needs
+// one place. The pool exists if the capacity has an amount for that name.
 std::string place_in(const std::string& node_pool);
 
 struct Placement {
@@ -46,8 +46,8 @@ Placement placement_of(const Extensions& extensions, const Resources& capacity);
 // name.
 using VariableOf = std::function<std::string(std::string_view name)>;
 
-// Reads the extensions of an edge. Bad input: a value does not have the right form, such as
-// "memory = lots: not a size, for example 1.5 GiB".
+// Reads the extensions of an edge. Bad input: a value has another form ("memory = lots: not a size,
+// for example 1.5 GiB"), or the edge's variables contradict each other.
 Result<Extensions> read_extensions(const VariableOf& variable);
 
 // Parses "1.5 GiB", "512MiB", "20 GB", "20G" or "1000" into bytes. Units without an "i" are powers

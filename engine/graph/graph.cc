@@ -33,8 +33,8 @@ class Evaluator {
       out += edge_.scope->get(name);
       return;
     }
-    // As in Ninja, the variable that was asked for is part of a circle only once another variable
-    // names it.
+    // As in Ninja, the variable that was asked for is put on `open_`, and so can become part of a
+    // circle, only where a binding names it.
     auto again = std::find(open_.begin(), open_.end(), name);
     if (again != open_.end()) {
       if (!cycle_) cycle_ = fmt::format("{} -> {}", fmt::join(again, open_.end(), " -> "), name);
@@ -95,7 +95,7 @@ class CycleFinder {
 
  private:
   std::optional<std::string> visit(NodeId start) {
-    // An explicit stack, because a long chain of edges would overflow the thread's own.
+    // The stack is explicit, because a long chain of edges would overflow the thread's own.
     if (auto cycle = push(start)) return cycle;
     while (!stack_.empty()) {
       Frame& frame = stack_.back();
@@ -130,8 +130,8 @@ class CycleFinder {
     return std::nullopt;
   }
 
-  // Returns the text of a cycle, such as "a -> c -> a". The text starts at the output that closes
-  // the circle. The output that first led to the edge may be another output of the same edge.
+  // Returns the text of a cycle, such as "a -> c -> a". The text starts with the output that closes
+  // the circle, even if the search first reached its edge through another output.
   std::string describe(NodeId again, EdgeId edge) const {
     auto from = std::find_if(stack_.begin(), stack_.end(),
                              [&](const Frame& frame) { return frame.edge == edge; });

@@ -1,9 +1,9 @@
-// The build graph: nodes (files), edges (one step's instance each), rules, pools, and Ninja's rules
-// for evaluating variables. manifest.cc fills it. The graph does not use times, keys or processes.
+// The build graph: nodes (files), edges (each a rule with inputs and outputs), rules, pools, and
+// variables, evaluated as in Ninja. manifest.cc fills it. It uses no times, keys or processes.
 //
-// The graph is designed for manifests of a million edges: ids are dense, and arrays and text are in
-// an arena. Literal text of a manifest is not copied. It is a view into the manifest's text, which
-// the graph keeps.
+// The graph is designed for manifests of a million edges: ids are dense, and arrays and evaluated
+// text are in an arena. Other text is not copied: it is a view into the manifest's text, which the
+// graph keeps.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ struct Variable {
   std::string_view value;
 };
 
-// A rule: bindings that are evaluated late, in the scope of each edge that uses it.
+// A rule: bindings that are evaluated late, in the scope of each edge that uses the rule.
 struct Rule {
   struct Binding {
     std::string_view name;
@@ -56,7 +56,7 @@ struct Rule {
   bool is_phony = false;
   bool is_circular = false;  // its bindings name each other, unless an edge overrides them
 
-  // The binding of that name, or null.
+  // Returns the binding of that name, or null.
   [[nodiscard]] const Binding* find(std::string_view binding) const;
 };
 
@@ -66,7 +66,7 @@ class Scope {
   explicit Scope(const Scope* parent = nullptr) : parent_(parent) {}
 
   void set(std::string_view name, std::string_view value) { variables_[name] = value; }
-  // Returns the value here or in the scopes above; empty: not set.
+  // Returns a variable's value in the nearest scope from here up that sets it; empty: not set.
   [[nodiscard]] std::string_view get(std::string_view name) const;
   void add_rule(const Rule* rule) { rules_[rule->name] = rule; }
   [[nodiscard]] const Rule* find_rule(std::string_view name) const;
@@ -106,12 +106,12 @@ struct Edge {
   std::optional<NodeId> dyndep;
 
   [[nodiscard]] bool is_phony() const { return rule->is_phony; }
-  // The edge's own variable of that name, or null.
+  // Returns the edge's own variable of that name, or null.
   [[nodiscard]] const Variable* find_own(std::string_view name) const;
   [[nodiscard]] std::span<const NodeId> explicit_inputs() const {
     return inputs.first(inputs.size() - implicit_inputs - order_only_inputs);
   }
-  // The explicit and implicit inputs, whose content counts.
+  // Returns the explicit and implicit inputs. The content of order-only inputs does not count.
   [[nodiscard]] std::span<const NodeId> content_inputs() const {
     return inputs.first(inputs.size() - order_only_inputs);
   }
@@ -147,9 +147,9 @@ class Graph {
   }
   [[nodiscard]] bool has_users(NodeId id) const { return users_[index(id)].first >= 0; }
 
-  // Adds an edge, whose arrays must be in the arena. Bad input: two edges make one file.
+  // Adds an edge, whose arrays must be in the arena. Bad input: a file would be made twice.
   Status add_edge(const Edge& edge);
-  // Adds implicit outputs and inputs that were found out late. Bad input: two edges make one file.
+  // Adds implicit outputs and inputs that are found late. Bad input: a file would be made twice.
   Status extend_edge(EdgeId id, std::span<const NodeId> outputs, std::span<const NodeId> inputs);
   // is_dyndep(): whether an edge binds the file as its dyndep file. is_dyndep_loaded(): whether the
   // file was read into the graph.
@@ -171,7 +171,7 @@ class Graph {
   [[nodiscard]] const Scope& root_scope() const { return scopes_.front(); }
   const Rule* add_rule(const Rule& rule) { return &rules_.emplace_back(rule); }
   Arena& arena() { return arena_; }
-  // Keeps a manifest's text. A NUL follows the last byte of the view.
+  // Keeps a manifest's text, and returns a view of it. A NUL follows the last byte of the view.
   std::string_view keep_text(std::string text) { return texts_.emplace_back(std::move(text)); }
 
   // The maximum length of one value in bytes, with its variables replaced. Without this limit, a
@@ -199,13 +199,13 @@ class Graph {
   // nullopt: no circle.
   [[nodiscard]] std::optional<std::string> find_variable_cycle(EdgeId id) const;
 
-  // Returns the targets if the user names none: the default nodes, or else all outputs that no edge
-  // uses. Bad input: each output has a user.
+  // Returns the targets if the user names none: the default nodes, or else the result of
+  // root_nodes(), which may be bad input.
   [[nodiscard]] Result<std::vector<NodeId>> default_targets() const;
-  // Returns the outputs that no edge uses. Bad input as above.
+  // Returns the outputs that no edge uses. Bad input: there are edges, but no such output.
   [[nodiscard]] Result<std::vector<NodeId>> root_nodes() const;
-  // Returns the nodes of these names; no names: the default targets. Bad input: an unknown name,
-  // with the nearest known one.
+  // Returns the nodes of these names; no names: the default targets. Bad input: a name is unknown;
+  // the message suggests the nearest known one.
   [[nodiscard]] Result<std::vector<NodeId>> targets(std::span<const std::string> names) const;
   // Returns a cycle among the edges needed for `targets`, as "a -> b -> a"; nullopt: no cycle.
   [[nodiscard]] std::optional<std::string> find_cycle(std::span<const NodeId> targets) const;

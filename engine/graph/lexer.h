@@ -32,7 +32,7 @@ enum class Token {
 // Returns a token's name in error messages: "'build'", "newline" …
 const char* token_name(Token token);
 
-// Reads one text from its start. Everything that it returns is a view into that text.
+// Reads one text from its start. Names and pieces are views into that text, or into constants.
 class Lexer {
  public:
   // `text` must outlive the lexer and be followed by a NUL. A NUL within it ends the text, as in
@@ -40,7 +40,7 @@ class Lexer {
   Lexer(std::string path, std::string_view text);
 
   Token next();
-  // Takes back the last token.
+  // Goes back, so that next() returns the last token again.
   void back() { at_ = last_; }
   // Takes the next token if it is `wanted`, and returns whether it was.
   bool take(Token wanted);
@@ -50,7 +50,7 @@ class Lexer {
   Status path(std::vector<Piece>& out) { return read(out, true); }
   // Appends the pieces of the rest of the line.
   Status value(std::vector<Piece>& out) { return read(out, false); }
-  // An error at the last token: "file:line: message", with the line and a caret below it.
+  // Returns an error at the last token: "file:line: message", with the line and a caret below it.
   [[nodiscard]] Error error(const std::string& message) const;
   // Returns the message for the last token, which was an error.
   [[nodiscard]] const char* bad_token() const;

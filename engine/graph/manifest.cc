@@ -17,7 +17,7 @@ namespace evolve {
 
 namespace {
 
-// Deep enough for any real tree of includes; stops a file that includes itself.
+// The maximum depth of nested includes. It stops a file that includes itself.
 constexpr int kIncludeDepth = 256;
 
 // The variables that a rule may bind. An edge may bind any variable.
@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 11> kRuleVariables = {
 
 // The maximum number of pieces in a rule's binding, with the rule's other bindings expanded in it.
 constexpr size_t kMostPieces = 1 << 20;
-// The limit of all values of a manifest together, as a multiple of the limit of one value.
+// The maximum length of all values of a manifest together, in maximum lengths of one value.
 constexpr size_t kMostLongValues = 16;
 
 using Version = std::pair<int, int>;  // major, minor
@@ -62,12 +62,12 @@ struct Scratch {
   }
 };
 
-// Finds out how a rule's bindings, which are evaluated late, contain each other.
+// Finds out how long a rule's bindings get when they are evaluated, and whether they are circular.
 class Nesting {
  public:
   explicit Nesting(const Rule& rule) : rule_(rule), pieces_(rule.bindings.size()) {}
 
-  // Returns the number of pieces in the binding, with all others expanded in it; kMostPieces + 1:
+  // Returns the number of pieces in the binding, with the others expanded in it; kMostPieces + 1:
   // more than the limit.
   size_t pieces(const Rule::Binding& binding) {
     std::optional<size_t>& known = pieces_[static_cast<size_t>(&binding - rule_.bindings.data())];
@@ -457,8 +457,8 @@ class ManifestParser {
     return {};
   }
 
-  // Whether the file sets neither `pool` nor `dyndep`. An edge's bindings fall back to the file's
-  // variables.
+  // Whether the file sets neither `pool` nor `dyndep`. An edge without such a binding would use the
+  // file's variable.
   [[nodiscard]] bool scope_has_none_of_both() const {
     return scope_->get("pool").empty() && scope_->get("dyndep").empty();
   }

@@ -24,8 +24,8 @@ struct ManifestOptions {
   std::function<void(const std::string& message)> warn = [](const std::string&) {};
 };
 
-// Parses the manifest `path` and everything that it includes into `graph`, which must be new.
-// Errors are bad input: "path:line: what", with the line and a caret below.
+// Parses the manifest `path` and everything that it includes into `graph`, which must be new. An
+// error in a line is bad input: "path:line: what", with the line and a caret below it.
 Status parse_manifest(const std::string& path, const LoadText& load, Graph& graph,
                       const ManifestOptions& options = {});
 

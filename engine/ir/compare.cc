@@ -26,7 +26,7 @@ std::vector<CauseChange> causes(const Facts& before, const Facts& after) {
   return out;
 }
 
-// A module's name without the number that XLA gave it.
+// Returns a module's name without the number that XLA gave it.
 std::string base_name(const KernelFacts& kernel) {
   return kernel.name.substr(0, kernel.name.rfind('.'));
 }
@@ -45,7 +45,7 @@ std::vector<ModuleChange> kernels(const Facts& before, const Facts& after) {
 }
 
 // Returns how alike the work of two sections is, from 0 to 1. Each opcode adds the smaller of its
-// shares in the two sections. A loop that does more of the same keeps its shares.
+// shares in the two sections. So a loop that does more of the same is fully alike.
 double likeness(const SectionWork& a, const SectionWork& b) {
   auto sum_of = [](const std::map<std::string, uint64_t>& opcodes) {
     double sum = 0;
@@ -72,13 +72,13 @@ using SectionPairs = std::vector<std::pair<size_t, size_t>>;
 SectionPairs align(const std::vector<SectionFacts>& before,
                    const std::vector<SectionFacts>& after) {
   constexpr double kLeastLikeness = 0.3;
-  // A kernel's facts have at most a hundred sections, because each section takes a hundredth of the
-  // kernel's time or more.
+  // The maximum number of sections of a kernel. Real facts have at most a hundred, because each
+  // section takes a hundredth of the kernel's time or more.
   constexpr size_t kMostSections = 1000;
   if (std::max(before.size(), after.size()) > kMostSections) return {};
   const size_t rows = before.size();
   const size_t columns = after.size();
-  // best[i][j]: the summed likeness of the best pairs among the first i and the first j sections.
+  // best[i][j]: the summed likeness of the best pairs of the first i sections with the first j.
   std::vector<std::vector<double>> best(rows + 1, std::vector<double>(columns + 1, 0));
   std::vector<std::vector<double>> like = best;
   for (size_t i = 1; i <= rows; ++i) {

@@ -11,7 +11,7 @@
 namespace evolve::ir {
 
 // Differences below this share of the time are ties, because the model cannot order times that are
-// closer.
+// so close.
 constexpr double kTie = 0.03;
 
 // Seconds of the first program and of the second.
@@ -60,7 +60,7 @@ struct FactsComparison {
   std::vector<CountChange> counts;      // the other changes
 };
 
-// Compares two programs. A count that only one of them has is left out.
+// Compares two programs. A count is left out if it is equal in both, or if one has no value.
 FactsComparison compare_facts(const Facts& before, const Facts& after);
 
 }  // namespace evolve::ir

@@ -65,7 +65,7 @@ struct Tally {
   }
 };
 
-// Returns the largest kernel's use of VMEM, and the windows of each kernel's operands. The sizes
+// Returns the largest use of VMEM by a kernel, and the windows of each kernel's operands. The sizes
 // have no value if the report is missing or cannot be read. If the report cannot be read, `unread`
 // gets the reason.
 VmemFacts vmem_facts(const Dumps& dumps, const Device& device, std::vector<std::string>& unread) {
@@ -202,7 +202,7 @@ std::vector<std::pair<SourceLine, Amount>> by_amount(const std::map<SourceLine, 
   return out;
 }
 
-// Returns the lines that most of a section's instructions come from: "kernel.py:39".
+// Returns the lines that most of a section's instructions come from, such as "kernel.py:39".
 std::vector<std::string> most_lines(const std::map<SourceLine, uint64_t>& sources) {
   constexpr size_t kMost = 3;
   std::vector<std::string> out;

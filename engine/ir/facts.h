@@ -150,7 +150,7 @@ struct StaticCounts {
   std::map<std::string, uint64_t> fills;
 };
 
-// The use of a unit or a counter by a text, and the most that the text has room for.
+// What a text uses of a unit, or a counter counts in a text, and how much there is room for.
 struct StaticUse {
   uint64_t used = 0;
   uint64_t available = 0;
@@ -169,7 +169,7 @@ struct KernelFacts : ExecutionFacts {
   std::vector<OperandTraffic> traffic;
   std::vector<SectionFacts> sections;
   std::vector<LineTime> by_line;
-  // The facts of dumps other than the schedule (static_facts.h). Nullopt: the dump is missing.
+  // Facts from dumps other than the schedule (static_facts.h). Nullopt: no readable dump has them.
   std::optional<std::vector<AllocationFacts>> allocations;
   std::optional<std::map<std::string, MemoryUse>> memory;  // by space
   std::optional<StaticCounts> static_counts;
@@ -190,7 +190,7 @@ struct ModelledTime {
   std::optional<double> cheaper_seconds;  // nullopt: control flow does not depend on data
 };
 
-// Something that depends on data.
+// Control flow of a module that depends on data. `what` describes it for people.
 struct DataBranch {
   std::string kernel;
   std::string what;
@@ -206,7 +206,7 @@ struct WindowFacts {
   uint64_t buffers = 0;
 };
 
-// The use of VMEM by the largest kernel. Nullopt: no VMEM report can be read.
+// The largest use of VMEM, and all kernels' windows. Nullopt: no VMEM report can be read.
 struct VmemFacts {
   std::optional<uint64_t> allocated_bytes;
   std::optional<uint64_t> spilled_bytes;
@@ -317,7 +317,7 @@ struct Facts : ExecutionFacts {
   std::optional<NeededFacts> needed;  // nullopt: the program is not judged by a case
 };
 
-// Returns the facts of a program that was simulated. Bad input: one of its dumps is damaged.
+// Returns the facts of a program that was simulated; `unread` lists the dumps that cannot be read.
 Result<Facts> facts_of(const ProgramRun& run, const Dumps& dumps, const SpecCost& cost,
                        const Device& device);
 

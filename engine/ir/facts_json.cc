@@ -313,7 +313,7 @@ void list_fields(Fields& fields, T& one) {
   fields("reason", one.reason);
 }
 
-// The keys of the flaw are among the keys of the facts, next to "verdict".
+// The keys of the flaw, which are next to "verdict", are not listed here: to_json() adds them.
 template <class Fields, Is<Facts> T>
 void list_fields(Fields& fields, T& one) {
   list_fields(fields, as<ExecutionFacts>(one));

@@ -19,6 +19,7 @@ Result<Facts> facts_from_json(const nlohmann::json& record);
 // Writes a comparison of two programs:
 //   targets      [before, after]
 //   seconds      [before, after], modelled
+//   difference   seconds after, less seconds before
 //   is_tie       whether the model cannot order the two programs
 //   by_cause     a list: cause, what, seconds [before, after], difference. The entries add up to
 //                the whole; the largest change comes first

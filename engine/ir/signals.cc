@@ -11,7 +11,7 @@ namespace evolve::ir {
 
 namespace {
 
-// Counts over all modules. Each module counts as often as it ran.
+// Counts over all modules. What a module executed counts as often as the module ran.
 struct Counts {
   std::array<uint64_t, 4> matmuls{};  // by matrix unit
   double matmul_flops = 0;

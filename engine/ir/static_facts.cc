@@ -50,7 +50,7 @@ std::map<std::string, MemoryUse> memory_of(const LloPass& pass) {
   return out;
 }
 
-// Counts how often each opcode is in the text.
+// Counts how often each opcode is among `instructions`.
 std::map<std::string, uint64_t> counts_of(const LloPass& pass,
                                           const std::vector<LloInstruction>& instructions) {
   std::map<std::string, uint64_t> counts;
@@ -58,9 +58,9 @@ std::map<std::string, uint64_t> counts_of(const LloPass& pass,
   return counts;
 }
 
-// Adds the facts of an LLO pass, with live ranges from the module's schedule. A known fingerprint
-// gives the numbers of instructions and allocations in the pass. Bad input: the pass has other
-// numbers.
+// Adds the facts of the last LLO pass, with live ranges from the module's schedule. Bad input: the
+// pass cannot be read, or it has not as many instructions and allocations as the module's
+// fingerprint says, if that is known.
 Status add_llo(KernelFacts& facts, const Fingerprint* fingerprint, const Dumps& dumps) {
   std::string name = facts.name + "/" + std::string(kLloPass);
   const std::string* text = find_dump(dumps, name);

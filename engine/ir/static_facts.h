@@ -19,8 +19,8 @@ class StaticFacts {
   // missing, here and in add_to, and `unread` gets the reason: "<name>:<line>: …".
   StaticFacts(const Dumps& dumps, std::vector<std::string>& unread);
 
-  // Adds the static facts of a module to its other facts, which have the module's name. `dumps` are
-  // the dumps that the constructor read.
+  // Adds the static facts of the module that `facts` names. `dumps` are the dumps that the
+  // constructor read.
   void add_to(KernelFacts& facts, const Dumps& dumps, std::vector<std::string>& unread) const;
 
  private:

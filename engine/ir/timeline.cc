@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// One complete event of a trace.
+// Returns an event of a trace that lasts from `start` to `end`, in microseconds.
 json trace_event(const std::string& name, int process, int thread, double start, double end) {
   return {{"name", name},  {"ph", "X"},   {"pid", process},
           {"tid", thread}, {"ts", start}, {"dur", end - start}};

@@ -29,7 +29,7 @@ Status check_belongs(const AdoptRequest& request) {
   return check_answers(request.prompt, request.exchange);
 }
 
-// Returns the source that the code changes, and the further parents of its mode.
+// Returns the entry, the source that the model's code changes, and the other parents' sources.
 Result<search::AdoptionContext> context_of(const AdoptRequest& request) {
   const std::string mode = text_at(request.prompt, "mode");
   search::AdoptionContext out;
@@ -73,7 +73,7 @@ search::ExchangeSummary exchange_of(const AdoptRequest& request, const Proposal&
 Result<Adopted> adopt(const AdoptRequest& request) {
   TRY(check_belongs(request));
   TRY_ASSIGN(auto proposal, proposal_of(request));
-  // The parent's program is known already, so it costs nothing to judge.
+  // Without a kernel, the parent's takes its place, because judging a known program is free.
   if (proposal.problem) proposal.kernel = request.parent;
   search::Origin origin;
   origin.id = request.id;

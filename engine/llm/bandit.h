@@ -1,5 +1,5 @@
 // The bandit, which chooses the model that a place of a round asks, and the mode. The choices
-// depend only on the history, the random seed and the place, so no edge waits for another edge.
+// depend only on the history, the random seed and the place, so no place waits for another place.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace evolve::llm {
 
-// The record of a model. The reward of a proposal is log2 of its speedup over its best parent, from
-// 0 (slower, or rejected) to 1 (twice as fast or more). No reward is below 0, because the search
-// keeps its best variant and so a bad proposal loses only its cost. Each model starts with one
-// imagined pull, which has the model's worst cost. The reward of that pull is half of the model's
-// weight, divided by the largest weight. So the weights act as priors.
+// The pulls of a model: each proposal is one. The reward of a pull is log2 of the proposal's
+// speedup over its best parent, from 0 (slower, or rejected) to 1 (twice as fast or more). No
+// reward is below 0, because the search keeps its best variant and so a bad proposal loses only its
+// cost. Each model starts with one imagined pull at the model's worst cost. Its reward is half of
+// the model's weight, divided by the largest weight. So the weights act as priors.
 struct Arm {
   std::string model;
   double pulls = 0;
@@ -31,20 +31,21 @@ struct Arm {
 // never chosen.
 std::vector<Arm> arms_of(const Config& config, const PromptHistory& history);
 
-// Returns the index of the arm with the largest (mean + sqrt(2 ln N / n)) / cost. This is UCB1
-// (Auer, Cesa-Bianchi, Fischer: Finite-time analysis of the multiarmed bandit problem, 2002)
-// divided by cost, as in KUBE (Tran-Thanh, Chapman, Rogers, Jennings: Knapsack based optimal
-// policies for budget-limited multi-armed bandits, AAAI 2012). Ties go to the first arm.
+// Returns the index of the arm with the largest (mean reward + sqrt(2 ln N / n)) / mean cost, where
+// n are the arm's pulls, and N the pulls of all arms. This is UCB1 (Auer, Cesa-Bianchi, Fischer:
+// Finite-time analysis of the multiarmed bandit problem, 2002) divided by cost, as in KUBE
+// (Tran-Thanh, Chapman, Rogers, Jennings: Knapsack based optimal policies for budget-limited
+// multi-armed bandits, AAAI 2012). Ties go to the first arm.
 size_t choose_by_ucb(const std::vector<Arm>& arms);
 
 // Returns the index of the arm with the largest draw from Beta(reward, pulls - reward), divided by
-// cost. This is Thompson sampling under a budget (Xia, Li, Qin, Yu, Liu: Thompson sampling for
-// budgeted multi-armed bandits, IJCAI 2015). A reward between 0 and 1 counts as a share of a
+// its mean cost. This is Thompson sampling under a budget (Xia, Li, Qin, Yu, Liu: Thompson sampling
+// for budgeted multi-armed bandits, IJCAI 2015). A reward between 0 and 1 counts as a share of a
 // success. The imagined pull is the prior.
 size_t choose_by_thompson(const std::vector<Arm>& arms, search::Random& random);
 
-// Draws from the Beta distribution, by two Gammas (Marsaglia, Tsang: A simple method for generating
-// gamma variables, 2000). REQUIRES: a, b > 0.
+// Draws from the Beta distribution, by two draws from Gamma distributions (Marsaglia, Tsang: A
+// simple method for generating gamma variables, 2000). REQUIRES: a, b > 0.
 double draw_beta(search::Random& random, double a, double b);
 
 // One place of a round: its model, and whether the budget has room for its worst case.
@@ -55,10 +56,10 @@ struct Place {
   int64_t earlier_tokens = 0;
 };
 
-// Returns the places of a round up to number `index`, which comes last in the result. Within a
-// round only the models of the earlier places are known. Each place counts as a pull of its model's
-// mean reward, so that a round does not ask only one model (batch selection by a "kriging
-// believer"; Ginsbourger, Le Riche, Carraro 2010).
+// Returns the places of a round up to number `index`, which comes last in the result. Of the
+// round's earlier places only the models are known. So an earlier place that fits the budget counts
+// as a pull with its model's mean reward and cost. Thus a round does not ask only one model (batch
+// selection by a "kriging believer"; Ginsbourger, Le Riche, Carraro 2010).
 std::vector<Place> plan_round(const Config& config, const PromptHistory& history,
                               uint64_t random_seed, int round, int index);
 

@@ -78,7 +78,7 @@ ChatCause cause_of_error(const json& error) {
   return is_setup ? ChatCause::setup : ChatCause::passing;
 }
 
-// Returns the message of an error object, in any of the forms in use. Empty: there is no message.
+// Returns the error message in an answer, in any of the forms in use. Empty: there is no message.
 std::string message_of(const json& body) {
   const json& error = member(body, "error");
   if (error.is_string()) return text_in(error);

@@ -33,8 +33,8 @@ struct ChatRequest {
   std::string system;  // empty: none
   std::vector<Message> messages;
   int64_t max_tokens = 0;  // of the reply
-  // OpenAI's own reasoning models call this limit "max_completion_tokens", and refuse the other
-  // name.
+  // The name of `max_tokens` in a request. OpenAI's own reasoning models call it
+  // "max_completion_tokens", and refuse the other name.
   std::string max_tokens_key = "max_tokens";
   std::optional<double> temperature;
   std::optional<int64_t> seed;  // only in OpenAI's form
@@ -42,7 +42,7 @@ struct ChatRequest {
 };
 
 // Returns the estimated number of tokens of a text. With today's tokenizers a token of code has
-// about three bytes or more, so the estimate is rather too large.
+// about three bytes or more, so the estimate is too high rather than too low.
 constexpr size_t kBytesPerToken = 3;
 int64_t estimated_tokens(size_t bytes);
 
@@ -51,7 +51,7 @@ int64_t estimated_tokens(size_t bytes);
 nlohmann::json chat_record(const ChatRequest& request);
 Result<ChatRequest> read_chat_record(const nlohmann::json& record);
 
-// Returns the call, without `take` and limits. An empty key: no key is sent.
+// Returns the HTTP request, without `take` and limits. An empty key: no key is sent.
 HttpRequest http_request(const ChatRequest& request, const std::string& key);
 
 enum class Finish { stop, length, filtered, other };
@@ -67,8 +67,8 @@ struct Reply {
   bool is_cut_off = false;          // the reply was longer than we read
 };
 
-// The maximum number of bytes that we read of a reply, and of a stream. A stream wraps each token
-// in some 300 bytes.
+// The maximum number of bytes that we read: of a reply, and of a stream. The limit of a stream is
+// higher, because a stream wraps each token in some 300 bytes.
 constexpr size_t kMostReplyBytes = size_t{8} << 20;
 constexpr size_t kMostStreamBytes = size_t{64} << 20;
 
@@ -95,7 +95,7 @@ class ReplyReader {
 
   // Reads more bytes. False: the reply has ended, holds an error, or is longer than we read.
   bool add(std::string_view bytes);
-  // Ends the answer. A stream that broke off, or an answer that is not a reply, is a passing error.
+  // Ends the answer. Nullopt: there is a reply. A broken or unreadable answer is a passing error.
   std::optional<ChatError> finish();
   // REQUIRES: finish() gave no error.
   [[nodiscard]] const Reply& reply() const { return reply_; }

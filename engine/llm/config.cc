@@ -45,7 +45,7 @@ class Fields {
       return {};
     });
   }
-  // A number of at least 0.
+  // Adds a key whose value is a number of at least 0.
   template <typename Into>
   Fields& number(const std::string& key, Into& into) {
     return add(key, [&into](const json& value, const std::string& where) -> Status {

@@ -18,7 +18,7 @@ enum class Mode { rewrite, diff, crossover, repair };
 constexpr size_t kModes = 4;
 const char* mode_name(Mode mode);
 
-// USD per million tokens.
+// Prices in USD per million tokens.
 struct Prices {
   double input = 0;
   double cached_input = 0;
@@ -49,7 +49,7 @@ struct Model {
   bool stream = true;
   bool has_seed = false;  // a seed is sent
 
-  // The maximum that a prompt and its reply can take, in USD and in tokens.
+  // The most that a prompt and its reply can cost, in USD and in tokens.
   [[nodiscard]] double worst_cost() const { return prices.cost(prompt_tokens, max_tokens); }
   [[nodiscard]] int64_t worst_tokens() const { return prompt_tokens + max_tokens; }
 };
@@ -69,7 +69,7 @@ struct Config {
   // not have this value.
   int exchanges = 1;
 
-  // The maximum that a place can take with this model, in USD and in tokens.
+  // The most that a place can cost with this model, in USD and in tokens.
   [[nodiscard]] double worst_cost(const Model& model) const {
     return exchanges * model.worst_cost();
   }

@@ -13,7 +13,7 @@ namespace {
 
 using Lines = std::vector<std::string_view>;
 
-// Whether a line has five to nine of the sign, and then the word.
+// Whether a line is a marker: five to nine times `sign`, and then `word`.
 bool is_marker(std::string_view line, char sign, std::string_view word) {
   constexpr size_t kLeast = 5, kMost = 9;
   line = without_end_blanks(line);
@@ -26,8 +26,8 @@ bool is_same(std::string_view a, std::string_view b) {
   return without_end_blanks(a) == without_end_blanks(b);
 }
 
-// Returns the places of the searched lines among other lines. Each place is the index of the first
-// line.
+// Returns the places where `search` occurs in `lines`. Each place is the index of the first line
+// that matches.
 std::vector<size_t> places_of(const std::vector<std::string>& search, const Lines& lines) {
   std::vector<size_t> out;
   for (size_t at = 0; at + search.size() <= lines.size(); ++at) {

@@ -29,9 +29,9 @@ struct EditProblem {
   bool is_outside = false;  // the searched lines are in `source`, but not in the block
 };
 
-// Applies all edits to the lines of `source` in [begin, end), and returns the new lines. Each
-// SEARCH must match exactly once, and no two matches may overlap. Blanks at the ends of lines do
-// not matter. All edits are matched against the unchanged text, so their order does not matter.
+// Applies all edits to the lines in the bytes [begin, end) of `source`, and returns the new lines.
+// Each SEARCH must match exactly once, and no two matches may overlap. Blanks at the ends of lines
+// do not matter. All edits are matched against the unchanged text, so their order does not matter.
 struct Edited {
   std::string block;
   std::vector<EditProblem> problems;  // empty: the edits apply

@@ -16,8 +16,8 @@ class EventReader {
   explicit EventReader(Take take) : take_(std::move(take)) {}
 
   void add(std::string_view bytes);
-  // Ends the stream. A browser drops an event that no empty line follows. We take it, because some
-  // servers forget the last newline.
+  // Ends the stream. A browser drops an event that no empty line follows. This reader passes such
+  // an event on, because some servers forget the last newline.
   void finish();
 
  private:

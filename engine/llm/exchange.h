@@ -51,8 +51,8 @@ ChatRequest control_question(const ChatRequest& request);
 // ("Exponential Backoff And Jitter", AWS Architecture Blog, 2015: half of a pause is fixed). No
 // pause is shorter than the server asks for. If a request is refused and the control question is
 // answered, the result is a refusal. External error: asking again did not help, or the server asks
-// for a pause of more than five minutes. Bad input: an error that the user must fix; the hint names
-// `key_variable`. No message and no refusal holds the key or a word that looks like it.
+// for a pause of more than five minutes. Bad input: an error that the user must fix; a hint about
+// the key names `key_variable`. No message or refusal holds the key or a word like it.
 Result<Exchange> converse(Http& http, const ChatRequest& request, const std::string& key,
                           const std::string& key_variable, const Conduct& conduct);
 

@@ -26,7 +26,7 @@ std::optional<Fence> fence_of(std::string_view line) {
   out.length = std::min(rest.find_first_not_of(out.mark), rest.size());
   out.info = without_blanks(rest.substr(out.length));
   if (out.length < kShortest) return std::nullopt;
-  // "```like this```" is code within a line.
+  // "```like this```" is code within a line, and not a fence.
   if (out.mark == '`' && out.info.find('`') != std::string_view::npos) return std::nullopt;
   return out;
 }

@@ -15,8 +15,8 @@ struct FencedBlock {
 
 std::vector<FencedBlock> fenced_blocks(std::string_view text);
 
-// Returns the text in a fence that is longer than any run of backticks in it, so that the text
-// cannot close it.
+// Returns the text in a fence that is longer than any run of backticks in the text, so that the
+// text cannot close the fence.
 std::string fenced(std::string_view text, std::string_view language);
 
 }  // namespace evolve::llm

@@ -31,7 +31,7 @@ struct PromptHistory {
   std::vector<Elite> elites;           // the best first
   std::map<VariantId, double> scores;  // only variants with a score
 
-  // Returns the campaign's total so far.
+  // Returns the campaign's total so far, in USD and in tokens.
   [[nodiscard]] double cost_usd() const;
   [[nodiscard]] int64_t tokens() const;
   [[nodiscard]] const JudgedVariant* find(const std::string& variant) const;

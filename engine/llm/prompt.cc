@@ -59,7 +59,7 @@ Choice choose(const PromptRequest& request) {
     out.parents.push_back(request.second_parent.id);
   } else if (out.mode == Mode::repair && !request.rejected.id.empty()) {
     out.material.parent = request.rejected;
-    // The evidence is about the parent, not about the rejected variant.
+    // The cases' evidence is about the parent, not about the rejected variant, so it is left out.
     out.material.evidence.cases.clear();
     out.parents.insert(out.parents.begin(), request.rejected.id);
   }
@@ -107,7 +107,7 @@ json left_out(const Slots& all, const Slots& kept) {
   return out;
 }
 
-// Returns both records: the question's request.json, and `prompt` with its digest.
+// Returns both records: the question's request.json, and `prompt` with the digest of request.json.
 Prompt with_request(json prompt, const Question& question) {
   json request = request_record(question);
   prompt["request_digest"] = digest_of_request(request);

@@ -52,7 +52,7 @@ struct Prompt {
   nlohmann::json record;   // prompt.json: all else, with reasons
 };
 
-// Makes the prompt of a place. Entries that exceed the model's prompt_tokens are left out: first
+// Makes the prompt of a place. If it exceeds the model's prompt_tokens, entries are left out: first
 // entries of `tried`, the oldest first; then inspirations, learnings, rejections, the device, the
 // spec, the bottleneck, the diagnosis. The task, sources, the plan and the format always stay. The
 // verdict is "rejected" in three cases: the texts that always stay do not fit; the budget has no

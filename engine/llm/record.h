@@ -12,7 +12,7 @@
 
 namespace evolve::llm {
 
-// The question for one variant. If two variants have the same words, the model is asked twice.
+// The question for one variant. If two variants' questions have the same words, both are asked.
 struct Question {
   std::string variant;
   std::optional<ChatRequest> request;  // nullopt: the prompt was rejected, and nothing is asked

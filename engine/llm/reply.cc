@@ -34,7 +34,7 @@ bool is_python(const std::string& language) {
   return language == "python" || language == "py" || language == "python3" || language == "jax";
 }
 
-// Whether a text is code in another language, whatever its fence says.
+// Whether a text is code in a language other than Python, whatever its fence says.
 bool is_other_code(std::string_view text) {
   static const std::array<std::string_view, 6> kSigns = {
       "#include ", "__global__", "import triton", "@triton.jit", "using namespace ", "fn main("};

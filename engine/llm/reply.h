@@ -15,8 +15,8 @@ namespace evolve::llm {
 
 struct Proposal {
   std::string kernel;  // the whole source; with a problem, the parent's source
-  // no-code, several-blocks, diff-does-not-apply, wrong-language, truncated, empty, outside-block
-  // or unchanged.
+  // The kinds: no-code, several-blocks, diff-does-not-apply, wrong-language, truncated, empty,
+  // outside-block and unchanged.
   std::optional<search::Problem> problem;
   // The plan and each learning are on one line, without their tags, and cut if they are long. The
   // learnings are in the reply's order.

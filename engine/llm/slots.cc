@@ -98,8 +98,8 @@ std::string words_of(const JudgedVariant& past) {
                                 past.note.empty() ? "no note" : past.note, outcome_of(past)));
 }
 
-// Keeps the last entries of a list, which are the newest.
-void keep_newest(std::vector<std::string>& entries) {
+// Keeps at most kMostEntries entries of a list: the last ones, which are the most useful.
+void keep_last(std::vector<std::string>& entries) {
   if (entries.size() > kMostEntries) {
     entries.erase(entries.begin(),
                   entries.begin() + static_cast<ptrdiff_t>(entries.size() - kMostEntries));
@@ -111,11 +111,11 @@ std::vector<std::string> tried_of(const Material& material) {
   for (const JudgedVariant* past : material.history.lineage(material.parent.id)) {
     out.push_back(words_of(*past));
   }
-  keep_newest(out);
+  keep_last(out);
   return out;
 }
 
-// Returns the rejections of other lineages. Each kind and reason comes once, at its last place.
+// Returns the rejections outside of the parent's lineage: of each kind and reason, only the newest.
 std::vector<std::string> rejections_of(const Material& material) {
   std::set<const JudgedVariant*> told;
   for (const JudgedVariant* past : material.history.lineage(material.parent.id)) told.insert(past);
@@ -128,7 +128,7 @@ std::vector<std::string> rejections_of(const Material& material) {
     out.push_back(words_of(*it));
   }
   std::reverse(out.begin(), out.end());
-  keep_newest(out);
+  keep_last(out);
   return out;
 }
 
@@ -146,9 +146,9 @@ std::string words_of(const search::Learning& learning) {
                                 fmt::join(fields, "; ")));
 }
 
-// Returns the learnings, a line each. The first lines are learnings that models wrote and no rule
-// accepts, with the outcome of their variants. The accepted learnings come last, so that they are
-// kept longest.
+// Returns the learnings, a line each. The first lines are learnings that models wrote and the rule
+// did not accept, with the outcome of their variants. The accepted learnings come last, so that
+// they are kept longest.
 std::vector<std::string> learnings_of(const Material& material) {
   std::vector<std::string> out;
   for (const search::ProposedLearning& one : material.lessons.proposed) {
@@ -158,7 +158,7 @@ std::vector<std::string> learnings_of(const Material& material) {
   for (const search::Learning& entry : material.lessons.accepted.entries) {
     if (!entry.is_rejected) out.push_back(words_of(entry));
   }
-  keep_newest(out);
+  keep_last(out);
   return out;
 }
 
@@ -202,7 +202,7 @@ std::vector<std::string> inspirations_of(const Material& material) {
       out.back() += "\n" + elite.source;
   }
   std::reverse(out.begin(), out.end());
-  keep_newest(out);
+  keep_last(out);
   return out;
 }
 
@@ -256,7 +256,7 @@ CompilerEvidence read_compiler_evidence(const json& evidence) {
   const json& cases = member(evidence, "cases");
   if (!cases.is_object()) return out;
   for (const auto& [name, facts] : cases.items()) {
-    // A program that did not compile, or that the model cannot follow, has no bottleneck.
+    // A program that did not compile, or that the device's model cannot follow, has no bottleneck.
     if (member(facts, "bottleneck").is_string()) out.cases.emplace(name, read_case(facts));
   }
   return out;

@@ -23,7 +23,7 @@ std::string json_escaped(std::string_view text) {
       case '\\': out += "\\\\"; break;
       case '"': out += "\\\""; break;
       default:
-        // The bytes of a path need not be UTF-8, so no JSON library would take them.
+        // No JSON library is used, because it would reject the bytes of a path that is not UTF-8.
         if (c >= 0 && c < 0x20) {
           out += fmt::format("\\u{:04x}", c);
         } else {

@@ -12,7 +12,7 @@ struct Terminal {
   bool is_smart = false;  // the cursor can be moved
   bool has_color = false;
 };
-// Looks at stdout and at TERM, NO_COLOR, CLICOLOR_FORCE and FORCE_COLOR.
+// Finds the abilities of stdout. TERM, NO_COLOR, CLICOLOR_FORCE and FORCE_COLOR count, too.
 Terminal look_at_terminal();
 
 enum class Width {
@@ -26,7 +26,7 @@ class LinePrinter {
 
   // Prints a status line in place of the last one.
   void print(const std::string& line, Width width);
-  // Prints a text as it is, after the status line.
+  // Prints a text as it is, on the line after the status line.
   void print_on_new_line(std::string_view text);
   // Between lock() and unlock() a command has the terminal, and printed text waits.
   void lock();

@@ -40,7 +40,7 @@ class LogFiles {
   Status rewrite();
 
  private:
-  // A log as a file to append to.
+  // The file of a log, to which entries are appended.
   struct Appended {
     std::string path;
     bool is_there = false;  // the file is whole and has the version to append

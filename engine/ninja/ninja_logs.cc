@@ -17,7 +17,7 @@ constexpr int kFirstRapidhash = 7;
 constexpr std::string_view kDepsSignature = "# ninjadeps\n";
 constexpr uint32_t kDepsVersion = 4;
 constexpr uint32_t kDepsFlag = 0x80000000;
-// Ninja's own limits for a log that is mostly superseded.
+// As in Ninja, a log of more lines or records than these is stale if it has over 3 per entry.
 constexpr size_t kFewLines = 100;
 constexpr size_t kFewRecords = 1000;
 constexpr size_t kMostPerEntry = 3;
@@ -81,8 +81,8 @@ uint64_t rapidhash(std::string_view text) {
   if (size > 16) {
     size_t at = 0;
     if (size > 48) {
-      // Three lanes of 16 bytes each. The tail below takes the rest, which is shorter than one
-      // turn.
+      // Each turn of the loop hashes three lanes of 16 bytes. The rest, of less than 48 bytes, is
+      // hashed below.
       std::array<uint64_t, 3> lanes = {seed, seed, seed};
       for (; size - at >= 48; at += 48) {
         for (size_t lane = 0; lane < 3; ++lane) {
@@ -202,7 +202,7 @@ std::optional<DepsLog> DepsLog::parse(std::string_view bytes) {
 // Adds a record. False: the record is damaged.
 bool DepsLog::add_record(std::string_view record, bool is_deps) {
   if (!is_deps) {
-    // A path, padded with NULs, and the complement of its number.
+    // The record is a path, padded with NULs, and the complement of the path's number.
     const auto number = static_cast<uint32_t>(paths_.size());
     if (read_word<uint32_t>(record, record.size() - 4) != ~number) return false;
     record.remove_suffix(4);

@@ -1,6 +1,6 @@
-// The logs that stock ninja keeps: `.ninja_log` and `.ninja_deps`. They are for projects that stock
-// ninja built before, and for builds by Ninja's rule of times. Formats: ninja's src/build_log.cc
-// (versions 5 to 7) and src/deps_log.cc (version 4).
+// The logs that stock ninja keeps: `.ninja_log` and `.ninja_deps`. evolve reads them in a folder
+// that stock ninja built, and keeps them in builds by Ninja's rule of times. Formats: ninja's
+// src/build_log.cc (versions 5 to 7) and src/deps_log.cc (version 4).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace evolve::ninja {
 
-// The version that Ninja 1.14 writes.
+// The version of the build log that Ninja 1.14 writes.
 constexpr int kBuildLogVersion = 7;
 
 // The last run that wrote an output.
@@ -42,7 +42,7 @@ class DepsLog {
   // Reads a log as far as it is whole. Nullopt: the bytes are not a deps log, or the log has
   // another version.
   static std::optional<DepsLog> parse(std::string_view bytes);
-  // Returns the bytes to append to the log's file.
+  // Adds an entry. Returns the bytes to append to the log's file.
   std::string add(const std::string& output, LoggedDeps deps);
   // Returns the whole file. Bytes that add() returns from then on are appended to it.
   std::string encode();
@@ -67,7 +67,7 @@ class DepsLog {
 // Returns the version that a build log states; 0: the text is not a build log.
 int build_log_version(std::string_view text);
 // Reads a log as far as it is whole; lines of another form are left out. Nullopt: the text is not a
-// build log, or the log has a version with another meaning.
+// build log, or the log has a version below 5 or above 7.
 std::optional<BuildLog> parse_build_log(std::string_view text);
 std::string encode(const BuildLog& log);
 std::string line_of(const std::string& output, const LogEntry& entry);

@@ -77,7 +77,7 @@ std::string did_you_mean(const std::string& word, std::span<const std::string> k
 
 constexpr long kMostTimeout = 3600;
 
-// Each of these functions returns the exit code if the program must end.
+// Each set_… or add_… function sets an option, and returns the exit code if the program must end.
 std::optional<int> set_debug_mode(const std::string& mode, Options& options) {
   if (mode == "list") {
     std::fputs(kDebugModes, stdout);
@@ -169,7 +169,7 @@ std::optional<int> set_remote_timeout(const char* text, Options& options) {
   return std::nullopt;
 }
 
-// Long options without a letter.
+// The numbers of long options that have no letter.
 constexpr int kVersion = 1;
 constexpr int kQuiet = 2;
 constexpr int kStatus = 3;

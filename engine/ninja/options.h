@@ -1,4 +1,4 @@
-// The command line of `evolve ninja` and of a binary called `ninja`: Ninja's own, letter by letter.
+// The command line of `evolve ninja` and of a binary called `ninja`: Ninja's own, and more options.
 #pragma once
 
 #include <string>

@@ -85,7 +85,7 @@ class MissingDeps {
     auto record = records_.find(graph_.path(node));
     if (record != records_.end()) look_at_discovered(node, *maker, record->second.inputs);
   }
-  // Returns the exit code.
+  // Prints a summary, and returns the exit code.
   int end() const {
     fmt::print("Processed {} nodes.\n", looked_at_);
     if (targets_.empty()) {

@@ -47,7 +47,7 @@ class StatusPrinter : public Listener {
   LinePrinter printer_;
   bool shows_starts_;  // on a smart terminal the line shows starts, too
   std::map<EdgeId, const Pending*> pending_;
-  // Edges that wait for a dyndep file. Ninja explains them twice, and so does this printer.
+  // Edges whose dyndep file was read in this build. As in Ninja, they are explained twice.
   std::set<EdgeId> looked_at_again_;
   Counts counts_;
 };

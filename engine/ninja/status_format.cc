@@ -13,8 +13,8 @@ namespace evolve::ninja {
 
 namespace {
 
-// Placeholders of NINJA_STATUS, and their names in --status. Ninja does not have 'D', the
-// description.
+// The placeholders of NINJA_STATUS, and their names in --status. 'D', the description, is not a
+// placeholder of NINJA_STATUS, as in Ninja.
 constexpr std::array<std::pair<char, std::string_view>, 14> kPlaceholders = {{
     {'s', "started"},
     {'t', "total"},
@@ -40,7 +40,7 @@ std::string clock_time(double seconds, bool with_hours) {
   return fmt::format("{:02}:{:02}", whole / 60, whole % 60);
 }
 
-// Returns the seconds left, from the commands' mean so far; negative: not known.
+// Returns the seconds left, from the mean time per finished command; negative: not known.
 double eta(const Counts& counts) {
   if (counts.finished == 0 || counts.command_seconds <= 0) return -1;
   return counts.elapsed_seconds * (counts.total - counts.finished) / counts.finished;

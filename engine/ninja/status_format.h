@@ -1,4 +1,4 @@
-// The prefix of a status line: $NINJA_STATUS ("[%f/%t] ") or --status ("[$finished/$total] ").
+// The format of a status line: $NINJA_STATUS ("[%f/%t] ") or --status ("[$finished/$total] ").
 #pragma once
 
 #include <deque>

@@ -58,12 +58,12 @@ class Times final : public UpToDateRule {
   // discovered inputs has no current entry.
   std::optional<std::vector<NodeId>> discovered(EdgeId id);
   std::optional<std::vector<std::string>> told(EdgeId id);
-  // Returns why the edge has to run. Nullopt: the output is up to date. `entry`: the log's entry
-  // for this command; may be null.
+  // Returns why `output` is not up to date, so that the edge has to run. Nullopt: the output is up
+  // to date. `entry`: the log's entry for this command; may be null.
   std::optional<Reason> why_run(const Case& its, NodeId output, const LogEntry* entry);
-  // Returns the text that ninja hashes.
+  // Returns the text whose hash ninja logs: the command, and the content of the response file.
   [[nodiscard]] std::string logged_command(EdgeId id) const;
-  // Logs `entry` for each output, with the command's hash set.
+  // Logs `entry` with the command's hash for each output. With `deps`, also logs `discovered`.
   void log(EdgeId id, LogEntry entry, std::span<const NodeId> discovered);
 
   const Graph& graph_;

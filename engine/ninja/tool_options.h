@@ -26,7 +26,7 @@ class GetoptWords {
     return ::getopt_long(static_cast<int>(words_.size()), argv_.data(), letters, long_options,
                          nullptr);
   }
-  // Returns the words that are not options, once next() has taken all options.
+  // Returns the words that are not options. REQUIRES: next() has returned -1.
   [[nodiscard]] std::vector<std::string> rest() const {
     return {argv_.begin() + optind, argv_.end() - 1};
   }

@@ -321,7 +321,7 @@ int multi_inputs(const ToolContext& context, const Arguments& arguments) {
 
 // ---- rules, graph
 
-// Returns the text of a template in a manifest.
+// Returns a template as it is written in a manifest.
 std::string unparsed(Template text) {
   std::string out;
   for (const Piece& piece : text) {

@@ -31,7 +31,7 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-// Writes the files of a bundle. The index comes first, although it is known only when all other
+// Writes a bundle file. Its index comes first, although the index is known only when all other
 // files have been read.
 class Exporter {
  public:
@@ -122,7 +122,7 @@ class Exporter {
   std::vector<std::string> names_;
 };
 
-// Stores a bundle that was read.
+// Stores the content of a bundle file that was read.
 Status store(const BundleFile& bundle, const std::string& campaign, State& state) {
   for (const std::string& blob : bundle.blobs) {
     const Digest digest = Digest::from_hex(blob).value_or(Digest{});

@@ -1,5 +1,5 @@
-// Bundles: a round as one file, for a stranger's machine, with its records, its results, and every
-// blob that these name. Format: cache/README.md.
+// Bundle files: a recorded round in one file, for a stranger's machine, with its records, its
+// results, and every blob that these name. Format: cache/README.md.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ struct BundleRequest {
 };
 
 Result<Answer> export_bundle(const CampaignFlags& options, const BundleRequest& request);
-// Checks a whole bundle before anything is stored, and then stores only the parts that a replay
-// needs. A stranger's results never count as results of our own builds.
+// Checks a whole bundle file before anything is stored, and then stores only the parts that a
+// replay needs. A stranger's results never count as results of our own builds.
 Result<Answer> import_bundle(const CampaignFlags& options, const BundleRequest& request);
 
 }  // namespace evolve

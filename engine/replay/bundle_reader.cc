@@ -23,8 +23,8 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-// The limits for one file, and for all files. No campaign has come near these limits, so larger
-// bundles are rejected.
+// The most bytes of one file, and of all files. No campaign has come near these limits, so larger
+// bundle files are rejected.
 constexpr world::ArchiveLimits kLimits = {size_t{2} << 30, size_t{16} << 30};
 
 // A file as the index describes it.

@@ -1,4 +1,4 @@
-// The reader of bundles. It checks everything in a bundle, because bundles come from strangers.
+// The reader of bundle files. It checks everything in them, because they come from strangers.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace evolve {
 
-// Format: cache/README.md.
+// The format, and the names of the files in a bundle file (cache/README.md).
 constexpr const char* kBundleFormat = "evolve-bundle-2";
 constexpr const char* kBundleIndex = "index.json";
 constexpr const char* kBundleRecords = "records.json";
@@ -57,9 +57,9 @@ std::string selection_path(int round);
 // Returns the digests of the blobs that a record needs.
 std::set<std::string> blobs_of(const Record& record);
 
-// Reads and checks a whole bundle. Blobs become files in a new folder `scratch`, and nothing is
-// stored elsewhere. Bad input, with the place: something is not as the format says. REQUIRES: the
-// seal holds.
+// Reads and checks a whole bundle file. Blobs become files in a new folder `scratch`, and nothing
+// is stored elsewhere. Bad input, with the place: something is not as the format says. REQUIRES:
+// check_seal() has accepted the file.
 Result<BundleFile> read_bundle(const std::string& path, Files& files, const std::string& scratch);
 
 }  // namespace evolve

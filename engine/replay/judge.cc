@@ -16,8 +16,8 @@ namespace {
 
 constexpr size_t kMostNamed = 5;
 
-// Returns a source's path. A path in the project's own folder `rules` or `steps` gets a "$",
-// because a round that is run again has its judge there.
+// Returns a source's path. A path in the project's own folder `rules` or `steps` gets a "$" in
+// front, because a round that is run again has its judge there.
 std::string symbolic(const std::string& path) {
   const bool is_judge = path.starts_with("rules/") || path.starts_with("steps/");
   return is_judge ? "$" + path : path;

@@ -1,4 +1,4 @@
-// Replay of a past round, only from the ledger and the blobs, or by running its pure steps again.
+// Replay of a recorded round: its files from the ledger and the blobs, or a new run of its steps.
 #pragma once
 
 #include <string>

@@ -23,7 +23,7 @@ namespace evolve {
 namespace fs = std::filesystem;
 
 Status Placer::place(const RecordedFile& file, const std::string& folder, const std::string& to) {
-  // The reader of records rejects such a file. This is the last check before the disk.
+  // The reader of records rejects paths that lead outside. This check is the last before the disk.
   if (!is_below(to)) return bad_input(fmt::format("{}: leads outside of {}", file.path, folder));
   const std::string at = folder + "/" + to;
   const std::string above =

@@ -64,7 +64,7 @@ struct Conditions {
 // Returns the conditions of this process.
 Conditions default_conditions();
 
-// The steps that run. The outputs of all others are taken from the record.
+// The steps that run. The outputs of all other steps are taken from the record.
 enum class StepsToRun { pure_steps, measurements };
 
 class Rerun {

@@ -74,7 +74,7 @@ std::string text_of(const json& differences) {
   return out;
 }
 
-// Returns "$work/x: first at byte 12, line 3: 'a' -> 'b'".
+// Returns a text such as "$work/x: first at byte 12, line 3: 'a' -> 'b'".
 std::string first_difference(const RecordedFile& file, const std::string& was,
                              const std::string& now) {
   const size_t most = std::min(was.size(), now.size());
@@ -166,7 +166,7 @@ Result<Answer> check_determinism(const CampaignFlags& common, const PastRound& p
   // Each run changes the current folder, so the interpreter is found before the first run.
   const std::string python = default_conditions().python;
   for (int run = 1; run <= times; ++run) {
-    // The lengths of paths differ, too.
+    // The paths of the runs' folders differ in length, too.
     const std::string its =
         fmt::format("{}/{}", folder, std::string(static_cast<size_t>(run), 'x'));
     const Conditions conditions = conditions_of(run, its, python);

@@ -16,14 +16,14 @@ namespace evolve {
 Result<Answer> verify(const CampaignFlags& common, const PastRound& past, State& from,
                       const Machine& machine, const std::string& folder, Judge judge);
 
-// Runs the pure steps again and compares `times` times, each time in a folder of its own below
-// `folder`. Each run has another seed of hashes, time zone, locale, HOME, PATH, place for temporary
+// Runs the pure steps again `times` times, and compares the bytes. Each run has a folder of its own
+// below `folder`, and another seed of hashes, time zone, locale, HOME, PATH, place for temporary
 // files, number of jobs and order of edges.
 Result<Answer> check_determinism(const CampaignFlags& common, const PastRound& past, State& from,
                                  const Machine& machine, const std::string& folder, int times,
                                  Judge judge);
 
-// Measures the round's times again in `folder`, which is laid out in the same way. The answer says
+// Measures the round's times again in `folder`, which is laid out as for verify(). The answer says
 // for each time whether it agrees with the record, and fails if a time differs. The record stays as
 // it is. Bad input: the round has no measured times.
 Result<Answer> remeasure(const CampaignFlags& common, const PastRound& past, State& from,

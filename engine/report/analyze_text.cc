@@ -48,7 +48,7 @@ std::string causes_text(const ir::Facts& facts) {
   return text;
 }
 
-// Returns the opcodes that each unit executes most in a section, the matrix units first: "vmatmul,
+// Returns the opcode that each unit executes most in a section, the matrix units first: "vmatmul,
 // vpow2, vadd". Rare opcodes are left out.
 std::string work_words(const std::map<std::string, uint64_t>& opcodes) {
   constexpr double kLeast = 0.02;
@@ -57,7 +57,7 @@ std::string work_words(const std::map<std::string, uint64_t>& opcodes) {
   double sum = 0;
   for (const auto& [name, times] : opcodes) {
     auto unit = static_cast<size_t>(ir::decode_opcode(name).unit);
-    // These opcodes only come before and after the ones that matter.
+    // These opcodes only come before and after the opcodes that matter.
     bool is_around =
         name.starts_with("vpop") || name.starts_with("vmatprep") || name.starts_with("vmatpush");
     if (is_around) continue;
@@ -208,7 +208,7 @@ std::string signed_duration(double seconds) {
   return (seconds < 0 ? "−" : "+") + duration(std::fabs(seconds));
 }
 
-// "  12.3 us → 10.1 us  −2.2 us  waits for DMAs"
+// Returns a line such as "  12.3 us → 10.1 us  −2.2 us  waits for DMAs".
 std::string change_line(const ir::Change& change, const std::string& what) {
   return fmt::format("  {:>9} → {:<9} {:>9}  {}\n", duration(change.before), duration(change.after),
                      signed_duration(change.difference()), what);

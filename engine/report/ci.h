@@ -10,7 +10,7 @@
 
 namespace evolve {
 
-// Notes how each edge ended, and passes everything on.
+// Notes how each edge ended, and passes every event on to another listener.
 class CiReport : public Listener {
  public:
   // `next` must outlive this.

@@ -54,7 +54,7 @@ std::string programs_table(const json& programs) {
   return table(rows, "  ");
 }
 
-// Lists the ops of one run. Ops nest, so their shares may add up to more than the whole.
+// Lists the ops of an average run. Ops nest, so their shares may add up to more than the whole.
 std::string ops_text(const json& program) {
   std::string text;
   const auto runs = program["runs"].get<double>();

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kWidth = 1000;   // of a drawing, in its own units
 constexpr size_t kColumns = 250;  // of a heat map
-// A module with a smaller share of the time is only in the table.
+// The least share of the time for which a module is drawn. The table has all modules.
 constexpr double kLeastDrawn = 0.02;
 
 constexpr const char* kHead = R"(<!doctype html>
@@ -64,7 +64,7 @@ std::string drawing(double height, const std::string& title, const std::string& 
                      kWidth, height, escaped_markup(title), content);
 }
 
-// A bar of all causes, and a table with the same numbers.
+// Returns a bar of all causes, and a table with the same numbers.
 std::string causes_section(const ir::Facts& facts) {
   std::string bar;
   std::string rows;
@@ -178,7 +178,7 @@ std::string heat_map(const ir::KernelRun& kernel) {
          drawing((ir::kUnits + 1) * kRow, "unit heat map", content);
 }
 
-// A table of the sections that take a kernel's time, each with a bar of its causes.
+// Returns a table of the sections that take a kernel's time, each with a bar of its causes.
 std::string sections_table(const ir::KernelFacts& kernel) {
   constexpr double kBar = 240;
   std::string rows;
@@ -267,7 +267,7 @@ std::string memory_map(const ir::KernelFacts& kernel, size_t bundles) {
          "style=\"background:#b0417e\"></i>spilled registers</p>\n";
 }
 
-// A table of the bytes of each operand in HBM that one run moves.
+// Returns a table of how many bytes of each operand in HBM one run moves.
 std::string traffic_table(const ir::KernelFacts& kernel) {
   std::string rows;
   for (const ir::OperandTraffic& one : kernel.traffic) {

@@ -1,6 +1,6 @@
-// Output to stdout and stderr. Only this code writes there, apart from the commands that answer as
-// Ninja does. Characters that a terminal would take for a command are escaped, because texts may
-// come from strangers (core/text/plain_text.h).
+// Output to stdout and stderr. Only this code writes there, apart from the step programs and the
+// commands that answer as Ninja does. Characters that a terminal would take for a command are
+// escaped, because texts may come from strangers (core/text/plain_text.h).
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -111,7 +111,7 @@ double Progress::remaining_seconds() const {
 
 void Progress::draw(const BuildPlan&) {
   double now = clock_.monotonic_seconds();
-  // The user waits for the edge that has run longest.
+  // The line shows the edge that has run longest, because the user waits for it.
   auto oldest = std::min_element(
       running_.begin(), running_.end(),
       [](const auto& a, const auto& b) { return a.second.started < b.second.started; });
@@ -125,8 +125,8 @@ void Progress::draw(const BuildPlan&) {
     if (!text.empty()) line += " · " + text;
   }
   auto columns = static_cast<size_t>(terminal_columns(STDERR_FILENO));
-  // A dot is two bytes and one column. A line that is cut a little early does no harm, but half a
-  // character would.
+  // Each byte counts as a column, although a "·" is two bytes. A line that is cut a little early
+  // does no harm, but half a character would.
   if (line.size() >= columns) {
     size_t end = columns - 1;
     while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xc0) == 0x80) --end;

@@ -12,7 +12,7 @@ namespace evolve {
 
 enum class ProgressStyle { live, plain, json, quiet };
 
-// The work of other machines.
+// Texts about the work of other machines.
 struct Elsewhere {
   std::string summary;  // empty: nothing
   std::string trouble;  // empty: no trouble
@@ -44,7 +44,7 @@ class Progress : public Listener {
 
   void draw(const BuildPlan& plan);
   void tell_of_elsewhere();
-  // Seconds until the end, by the mean time of each step so far; negative: not known yet.
+  // Returns the seconds to the end, by each step's mean time so far; negative: not known yet.
   [[nodiscard]] double remaining_seconds() const;
   void print_json(const EdgeEvent& event, const char* name) const;
 

@@ -21,7 +21,7 @@ bool begins_character(char c) {
   return (c & 0xc0) != 0x80;
 }
 
-// Returns the columns that a text takes on a terminal: its code points.
+// Returns the number of columns that a text takes on a terminal: one for each code point.
 size_t width(const std::string& text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), begins_character));
 }
@@ -49,7 +49,7 @@ std::vector<std::string> wrapped(std::string text, size_t most) {
   return out;
 }
 
-// Narrows the widest columns until a row fits.
+// Narrows the widest columns until a row fits, or until no column is wider than kNarrowest.
 std::vector<size_t> fitting(std::vector<size_t> widths, size_t indent, size_t columns) {
   if (columns == 0 || widths.empty()) return widths;
   const auto row = [&] {

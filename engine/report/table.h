@@ -14,7 +14,7 @@ using Rows = std::vector<std::vector<std::string>>;
 // line.
 std::string table(const Rows& rows, const std::string& indent);
 
-// Does the same for a width of `columns`; 0: no limit. No column is narrowed to less than 12.
+// Does the same for a width of `columns`; 0: no limit. No column is narrowed below 12 characters.
 std::string table(const Rows& rows, const std::string& indent, size_t columns);
 
 }  // namespace evolve

@@ -51,7 +51,7 @@ struct ReasonedEdge {
   std::vector<std::string> reasons;
 };
 
-// Edges of a step with the same reasons share one entry.
+// Returns the text of the edges, in which edges of a step with the same reasons share one entry.
 std::string grouped(const std::vector<ReasonedEdge>& edges, const std::string& verb) {
   struct Group {
     std::string step;

@@ -9,9 +9,9 @@
 
 namespace evolve {
 
-// A case, and how it is judged. A bench case is timed. A check case is compared as a whole, and its
-// program also runs in the TPU interpreter. A bench case that is too large to be a check case is
-// compared in parts (the step values).
+// A case, and how it is judged. A bench case is timed. A check case is compared with the reference
+// as a whole, and its program also runs in the TPU interpreter. A bench case that is too large to
+// be a check case is compared in parts (the step values).
 struct JudgedCase {
   std::string name;
   bool is_bench = false;

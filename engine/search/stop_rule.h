@@ -45,8 +45,8 @@ class StopRule {
   // Parses a rule. Bad input: the text is not a rule. The error has the column.
   static Result<StopRule> parse(std::string_view text);
 
-  // Returns why the campaign has done enough: "speedup 1.34 >= 1.3". Nullopt: the rule does not
-  // hold.
+  // Returns why the campaign has done enough, such as "speedup 1.34 >= 1.3". Nullopt: the rule does
+  // not hold.
   [[nodiscard]] std::optional<std::string> reason(const Standpoint& at) const;
 
  private:

@@ -26,7 +26,7 @@ class VariantId {
   // Reads an id. Nullopt: the text is not an id. An id has only the spelling that text() returns,
   // so "v00007" is not an id.
   static constexpr std::optional<VariantId> parse(std::string_view text) {
-    // Shorter numbers are padded. No campaign has enough variants for longer ids.
+    // An id has four to eight digits: shorter numbers are padded, and no campaign has longer ones.
     constexpr size_t kLeast = 5, kMost = 9;
     const bool has_form = text.size() >= kLeast && text.size() <= kMost && text.front() == 'v' &&
                           (text.size() == kLeast || text[1] != '0');

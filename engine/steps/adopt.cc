@@ -80,8 +80,8 @@ std::string note_of(const search::ProposalFile& proposal, const search::Adoption
 // The maximum number of bytes of a source, the same limit as in rules/source/normalise.py.
 constexpr uintmax_t kLargestSource = 1 << 20;
 
-// Returns the bytes of a person's file. Nullopt: the path is not a regular file (a folder, a file
-// without end), or the file is too large.
+// Returns the bytes of a person's file. Nullopt: the path is not a regular file (but a folder, for
+// example, or a file without end), or the file is too large.
 Result<std::optional<std::string>> proposal_text(const std::string& path) {
   std::error_code none;
   if (!std::filesystem::is_regular_file(path, none) ||

@@ -1,5 +1,5 @@
-// Step analyze: facts from the compiler's dumps: bundles, utilisation, spills, VMEM, DMA, modelled
-// time. It rejects a candidate whose kernels did less than its case needs.
+// Step analyze: the facts in the compiler's dumps (bundles, utilisation, spills, VMEM, DMA,
+// modelled time). It rejects a candidate whose kernels did less than its case needs.
 #include "engine/ir/facts_json.h"
 #include "engine/steps/compiled.h"
 #include "engine/steps/needs.h"
@@ -9,7 +9,7 @@ namespace {
 using namespace evolve;
 using nlohmann::json;
 
-// Adds the needs of the case to the facts. If the kernels did less, a verdict replaces "ok".
+// Adds the needs of the case to the facts. If the kernels did less, a rejection replaces "ok".
 void judge_work(ir::Facts& facts, const steps::Compiled& compiled, const ir::Needs& needs) {
   const auto& run = std::get<ir::ProgramRun>(compiled.run);
   facts.needed = ir::needed_facts(needs, compiled.device);

@@ -33,7 +33,7 @@ void limit(int resource, uint64_t most) {
 
 void confine(const ChildLimits& limits) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // If the machine runs out of memory, the kernel ends this child first.
+  // If the machine runs out of memory, Linux ends this child first.
   std::ofstream("/proc/self/oom_score_adj") << 1000;
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_CPU, limits.cpu_seconds);

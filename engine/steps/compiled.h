@@ -43,7 +43,7 @@ struct Compiled {
   std::variant<ir::ProgramRun, nlohmann::json> run;
 };
 
-// More than any real compilation dumps.
+// The maximum number of bytes of the dumps, which is more than any real compilation dumps.
 constexpr size_t kMostDumpBytes = size_t{1} << 30;
 
 inline nlohmann::json not_modelled(const std::string& reason) {

@@ -1,8 +1,8 @@
-// Step exchange: the question of request.json to a model, and the record of the model's answer.
-// This is the only step that calls out. A replay takes the results of this step from the ledger.
-// prompt.json says which key to use and how often to ask; neither is part of the question. After a
-// fault the exit code is 3, and nothing is written. If another try would not help, the exit code is
-// 2.
+// Step exchange: the question in request.json, put to a model, and the record of the model's
+// answer. This is the only step that calls out. A replay takes the results of this step from the
+// ledger. prompt.json says which key to use and how often to ask; neither is part of the question.
+// After a fault the exit code is 3, and nothing is written. If another try would not help, the exit
+// code is 2.
 #include "engine/llm/exchange.h"
 
 #include <fcntl.h>
@@ -58,8 +58,8 @@ Status take_turn(const std::string& file, double requests_per_minute) {
   return {};
 }
 
-// Returns the file of a model's turns. A digest of the server and the model names it, so both may
-// have any characters.
+// Returns the file of a model's turns. Its name is a digest of the server and the model, so both
+// may have any characters.
 std::string pace_file(const std::string& folder, const llm::ChatRequest& request) {
   return fmt::format("{}/{}.turn", folder,
                      digest_of(request.base_url + "\n" + request.model).brief());

@@ -1,6 +1,6 @@
-// Step finalists: the choice of a round's variants that may survive by their modelled times. Only
-// their large timed cases are compared with the reference, because comparing the others is not
-// worth the cost.
+// Step finalists: the choice, by modelled times, of the variants of a round that may survive. Large
+// timed cases are compared with the reference only for these variants, because for the others the
+// comparison is not worth the cost.
 #include "engine/search/selection/cut.h"
 #include "engine/search/selection/race.h"
 #include "engine/search/selection/selection_record.h"
@@ -11,9 +11,9 @@ namespace {
 
 using namespace evolve;
 
-// More variants are compared than may survive, because the comparison rejects some.
+// So many more variants are compared than may survive, because the comparison rejects some.
 constexpr size_t kSpare = 2;
-// Modelled times that differ by less than this share may be in either order.
+// Half the width of a modelled time's interval, in logarithms. Overlapping intervals have no order.
 constexpr double kResolution = 0.03;
 
 struct Arguments {

@@ -1,6 +1,6 @@
 // Step plan: the result of a model's plan for a variant. The result is the model's plan, the plan
-// as a person decided, or the reason why there is no plan. The person's file is read, and named in
-// the depfile, only if there is a plan to decide on.
+// that a person approved, or the reason why there is no plan. The person's file is read, and named
+// in the depfile, only if there is a plan to decide on.
 #include "engine/llm/plan.h"
 
 #include "engine/graph/depfile.h"

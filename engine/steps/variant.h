@@ -21,7 +21,7 @@ inline Result<std::vector<search::CaseRecord>> read_spec(const std::string& path
   return search::read_cases(spec);
 }
 
-// Reads the parameters of a spec.json.
+// Reads the parameters and constraints of a spec.json.
 inline Result<search::Space> read_space(const std::string& path) {
   TRY_ASSIGN(auto spec, read_json(path));
   return search::Space::from_spec_json(spec);
@@ -44,8 +44,8 @@ inline Result<search::Learnings> read_learnings(const std::string& path) {
   return search::parse_learnings(text);
 }
 
-// Returns the cases as a round's variants are judged by them. With `must_be_new` the programs must
-// be new; the seed is not judged by this rule.
+// Returns the cases by which a round's variants are judged. With `must_be_new`, near-duplicates are
+// rejected; the seed's cases never have this rule.
 inline std::vector<search::CaseRecord> judged_in_round(std::vector<search::CaseRecord> cases,
                                                        bool must_be_new) {
   for (search::CaseRecord& one : cases) one.judged.must_be_new = must_be_new;
@@ -109,8 +109,8 @@ inline Result<nlohmann::json> read_evidence(const std::string& folder,
   return out;
 }
 
-// Writes the part of a cut or a race that a variant's own measurements read: only whether the
-// variant is in. So nothing else in the cut or the race causes a new measurement.
+// Writes the part of a round's decisions that a variant's own edges read: only whether the variant
+// is in. So nothing else in the decisions causes the variant to be judged again.
 inline Status write_admission(const std::string& path, bool is_in) {
   return write_json(path, {{"is_in", is_in}});
 }

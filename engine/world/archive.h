@@ -17,7 +17,7 @@ struct ArchivedFile {
   bool is_executable = false;
 };
 
-// Writes a tar archive, compressed with zstd, and replaces `path`. Each call of `next` gives a
+// Writes a tar archive, compressed with zstd, and replaces `path`. Each call of `next` returns a
 // file; nullopt: the end. The same files always give the same bytes.
 Status write_archive(const std::string& path,
                      const std::function<Result<std::optional<ArchivedFile>>()>& next);

@@ -186,7 +186,7 @@ Result<bool> DiskFiles::place(const std::string& from, const std::string& to, Sh
     return system_error("rename", to, error_number);
   }
   if (sharing == Sharing::names) {
-    // If both are names of one file, rename(2) does nothing and leaves both.
+    // If both paths are already names of one file, rename(2) does nothing and leaves both.
     ::unlink(temporary.c_str());
     constexpr mode_t kRead = 0444, kExecute = 0111;
     ::chmod(to.c_str(), kRead | (st.st_mode & kExecute));

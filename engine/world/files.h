@@ -1,5 +1,5 @@
-// Files on a POSIX file system: whole-file reads, atomic writes. Only this code turns errno into an
-// Error, so every such message has the call and the path.
+// Files on a POSIX file system: whole-file reads, atomic writes. The error of a failed system call
+// comes from system_error(), so that its message has the call and the path.
 #pragma once
 
 #include <string>

@@ -41,6 +41,12 @@ struct Transfer {
   std::array<char, CURL_ERROR_SIZE> words{};
 };
 
+// Reports the last error as a fault of the request's file, which no repetition mends.
+void blame_file(Transfer& transfer) {
+  transfer.response.fault = fmt::format("{}: {}", transfer.request.file, std::strerror(errno));
+  transfer.response.is_local_fault = true;
+}
+
 bool is_answering(CURL* handle) {
   long status = 0;
   curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
@@ -58,7 +64,11 @@ size_t receive(char* bytes, size_t, size_t count, void* context) {
     transfer->response.is_too_long = true;
     return 0;
   }
-  if (transfer->file) return std::fwrite(bytes, 1, count, transfer->file.get());
+  if (transfer->file) {
+    const size_t written = std::fwrite(bytes, 1, count, transfer->file.get());
+    if (written < count) blame_file(*transfer);
+    return written;
+  }
   transfer->response.body.append(bytes, count);
   return count;
 }
@@ -76,10 +86,8 @@ size_t receive_start(char* bytes, size_t, size_t count, void* context) {
 
 bool open_file(Transfer& transfer, const char* mode) {
   transfer.file.reset(std::fopen(transfer.request.file.c_str(), mode));
-  if (transfer.file) return true;
-  transfer.response.fault = fmt::format("{}: {}", transfer.request.file, std::strerror(errno));
-  transfer.response.is_local_fault = true;
-  return false;
+  if (!transfer.file) blame_file(transfer);
+  return transfer.file != nullptr;
 }
 
 void add_header(Transfer& transfer, const char* text) {
@@ -187,9 +195,9 @@ void finish(Transfer& transfer, CURLcode code) {
   curl_easy_getinfo(transfer.handle.get(), CURLINFO_RESPONSE_CODE, &status);
   // fclose() writes the rest, so a full disk may show only now.
   const bool is_written = !transfer.file || std::fclose(transfer.file.release()) == 0;
-  if (code == CURLE_OK && !is_written) {
-    response.fault = fmt::format("{}: {}", transfer.request.file, std::strerror(errno));
-  } else if (code == CURLE_OK || response.is_too_long || transfer.is_enough) {
+  if (!is_written && !response.is_local_fault) blame_file(transfer);
+  if (response.is_local_fault) return;
+  if (code == CURLE_OK || response.is_too_long || transfer.is_enough) {
     response.status = static_cast<int>(status);
     curl_off_t seconds = 0;
     curl_easy_getinfo(transfer.handle.get(), CURLINFO_RETRY_AFTER, &seconds);

@@ -45,7 +45,7 @@ Result<bool> DiskLinks::make(const std::string& path, const Link& link) {
   }
   const int renamed = ::rename(temporary.c_str(), path.c_str());
   const int error_number = errno;
-  // rename(2) does nothing if both were already names of one file.
+  // rename(2) does nothing if both paths were already names of one file.
   if (renamed != 0 || link.is_hard) ::unlink(temporary.c_str());
   if (renamed == 0) return true;
   if (error_number == EISDIR) return false;

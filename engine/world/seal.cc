@@ -23,7 +23,7 @@ constexpr uint32_t kMagic = 0x184D2A5E;
 constexpr size_t kHead = 8;
 constexpr size_t kTail = 13;
 constexpr uint64_t kChunk = 1 << 16;
-// The limit is enough for the seal of a file of 1 TiB.
+// The maximum size of a frame in bytes. It is enough for the seal of a file of 1 TiB.
 constexpr uint64_t kMostFrame = uint64_t{2} << 30;
 
 std::string frame_of(const std::string& format, uint64_t size,

@@ -16,7 +16,7 @@ namespace evolve::world {
 Status seal(const std::string& path, const std::string& format);
 
 // Checks a file against its seal. Bad input: the file has no such seal, or has changed since:
-// "FILE: bytes 65536 to 131071 are not those that were sealed".
+// "FILE: bytes 65536 to 131071 are damaged".
 Status check_seal(const std::string& path, const std::string& format);
 
 }  // namespace evolve::world

@@ -35,8 +35,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Digits of an order's name in a line of the last words, before the digest of its record. A
-// container's last words may have 4096 bytes.
+// The number of digits of an order's name in a line of the last words, before the digest of its
+// record. The full name would be too long: a container's last words may have 4096 bytes.
 constexpr size_t kDigits = 12;
 
 struct Task {
@@ -54,9 +54,9 @@ std::string image_python() {
                        : named;
 }
 
-// Adds to our last words.
+// Adds to our last words, the termination message of the container.
 Status say(const AgentSettings& settings, const std::string& words) {
-  // The file may be a mount, which a rename cannot replace.
+  // Appends in place, because the file may be a mount, which a rename cannot replace.
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(settings.message.c_str(), "ae"),
                                                        std::fclose);
   const bool is_written =
@@ -257,8 +257,8 @@ class Agent {
     return {};
   }
 
-  // Returns an input of a depfile as a symbolic path. The depfile names it relative to the order's
-  // folder, or by an absolute path below it.
+  // Returns an input of a depfile as a symbolic path. The depfile names the input relative to the
+  // order's folder, or by an absolute path below that folder.
   [[nodiscard]] std::string symbolic_input(size_t number, const std::string& path) const {
     const std::string root = root_of(number) + "/";
     return symbolic_path(path.starts_with(root) ? path.substr(root.size()) : path, machine_);

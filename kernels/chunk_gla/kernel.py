@@ -131,7 +131,7 @@ def over_time(kernel, gamma, inputs, outputs, sizes, scale, name):
     steps = pl.cdiv(length, block)
 
     def side_by_side(x):
-        # Zeros behind the end add nothing to what is before it, in either direction.
+        # Zeros behind the end add nothing to earlier positions, whether time is walked forwards or backwards.
         flat = x.reshape(batch, length, -1)
         return flat if length % block == 0 else jnp.pad(flat, ((0, 0), (0, steps * block - length), (0, 0)))
 
@@ -144,7 +144,7 @@ def over_time(kernel, gamma, inputs, outputs, sizes, scale, name):
             return pl.BlockSpec((1, block, wide), lambda b, h, t: (b, steps - 1 - t, h))
         return pl.BlockSpec((1, block, wide), lambda b, h, t: (b, t, h))
 
-    # Of each position: with the rows of its chunk, and with a state.
+    # FLOPs for each position of a head: products with the rows of its chunk, and products with a state.
     products = 2 * chunk * (width + height) + 4 * width * height
     if kernel is backward_kernel:
         products = 4 * chunk * (width + height) + 6 * width * height

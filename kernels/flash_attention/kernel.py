@@ -28,9 +28,9 @@ DQ_BLOCK_KV = 512
 DKV_BLOCK_Q = 512
 DKV_BLOCK_KV = 512
 
-# The most positions that are fetched at once to be walked in blocks, a power of two.
+# The maximum number of positions that are fetched at once and then walked in blocks: a power of two.
 SPAN = 4096
-# Of a score that does not count; finite, so that the difference of two is a number.
+# The value of a score that does not count. It is finite, so that the difference of two scores is a number.
 MASKED = -1e30
 
 
@@ -201,7 +201,7 @@ def dkv_kernel(
         dv_acc_ref[...] += dot(do, weights.astype(do.dtype), (0, 1))
         dk_acc_ref[...] += dot(q, d_scores.astype(q.dtype), (0, 1))
 
-    # As over_keys, the other way round: queries before the first are before all keys.
+    # Queries are walked as over_keys walks keys, but masked parts come first. Queries before all keys are passed over.
     part = math.gcd(keys, queries)
     first = jnp.clip(-ahead // part, 0, span // part)
     whole = jnp.clip((keys - 1 - ahead + queries - 1) // queries, 0, span // queries)
@@ -375,7 +375,7 @@ def flash_attention(q, k, v, segment_ids, *, block_sizes=None):
     """q [B, T, H, D], k, v [B, T, G, D], segment_ids [B, T]: o [B, T, H, D] in the dtype of q."""
     batch, length, heads, width = q.shape
     sizes = fitting(block_sizes or BlockSizes(), length)
-    # Keys behind the end are behind every query, and queries there have no gradient.
+    # Padding changes no result: keys behind the end are behind every query, and queries there have no gradient.
     behind = -length % math.lcm(*(getattr(sizes, field.name) for field in fields(sizes)))
 
     def side_by_side(x):

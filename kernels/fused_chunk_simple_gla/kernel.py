@@ -131,7 +131,7 @@ def over_time(kernel, inputs, left, state, outputs, sizes, scale, name):
     padded = steps * block
 
     def side_by_side(x):
-        # Zeros behind the end add nothing to what is before it or to a state, and let that decay no further.
+        # Zeros behind the end add nothing to earlier positions or to a state, and a state does not decay there.
         flat = x.reshape(batch, length, -1)
         return flat if padded == length else jnp.pad(flat, ((0, 0), (0, padded - length), (0, 0)))
 
@@ -148,7 +148,7 @@ def over_time(kernel, inputs, left, state, outputs, sizes, scale, name):
 
     of_left = pl.BlockSpec((1, heads, block // chunk, 1, chunk), lambda b, h, t: (b, h, step(t), 0, 0))
     of_state = pl.BlockSpec((1, heads, width, height), lambda b, h, t: (b, h, 0, 0))
-    # Of each position: with the rows of its chunk, and with a state.
+    # FLOPs for each position of a head: products with the rows of its chunk, and products with a state.
     products = 2 * chunk * (width + height) + 4 * width * height
     if kernel is backward_kernel:
         products = 4 * chunk * (width + height) + 6 * width * height

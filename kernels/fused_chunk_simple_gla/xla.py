@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-# For a v7x: the dots are as wide as its matrix units, and few states are kept for the backward pass.
+# The positions of a chunk. On a v7x, dots are then as wide as the matrix units, and the backward pass keeps few states.
 CHUNK = 256
 
 

@@ -103,7 +103,7 @@ def dx_kernel(x_ref, w_ref, labels_ref, lse_ref, d_loss_ref, d_x_ref, acc_ref, *
     if columns % block != 0:
         w = within(w, 1, columns - j * block)
     slope = d_product(x_ref[...], w, labels_ref[...], lse_ref[...], d_loss_ref[...], j * block, soft_cap)
-    # Beyond the vocabulary w is zero by now, and so is what is added.
+    # Columns of w beyond the vocabulary are zero by now, so they add nothing.
     acc_ref[...] += jax.lax.dot_general(
         slope.astype(w.dtype), w, (((1,), (1,)), ((), ())), preferred_element_type=jnp.float32
     )

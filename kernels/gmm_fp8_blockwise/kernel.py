@@ -29,7 +29,7 @@ BLOCK_M_DRHS = 256
 BLOCK_K_DRHS = 256
 BLOCK_N_DRHS = 256
 
-# Of the quantisation, not of the blocks.
+# The length of a tile that is quantised with one scale, whatever the block sizes are.
 TILE = 128
 
 

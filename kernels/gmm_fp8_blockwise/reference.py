@@ -59,7 +59,7 @@ def _backward(saved, d_out):
     lhs, rhs, group_sizes = saved
     rhs_q = quantised(rhs.astype(_wide(rhs.dtype)), TILE, TILE)
     is_owner = owners(group_sizes, lhs.shape[0])
-    # Quantised along the axis that is summed over: N for d_lhs, the rows for d_rhs.
+    # d_out is quantised along the axis that is summed over: N for d_lhs, the rows for d_rhs.
     d_out_n = quantised(d_out, 1, TILE)
     d_lhs = jnp.einsum("gmn,gkn->mk", _of_groups(d_out_n, is_owner), rhs_q, precision="highest")
     lhs_m = quantised(lhs.astype(_wide(lhs.dtype)), TILE, 1)

@@ -27,7 +27,7 @@ BLOCK_KV = 512
 ROWS = 256
 COPIES = 8
 
-# A score that no query has, and less than that: of these the difference is finite, and its power of two is zero.
+# LOWEST is below all real scores, and MASKED is far below LOWEST: two to the power of their difference is zero.
 LOWEST = -1e37
 MASKED = -3e38
 
@@ -182,7 +182,7 @@ def attention_kernel(
 
     @pl.when(block == 0)
     def _start():
-        # What lies behind a sequence's last page has no weight, but it has to be finite.
+        # Positions behind a sequence's last page have no weight, but the numbers there must be finite.
         buffer_ref[...] = jnp.zeros_like(buffer_ref)
         cursor_ref[0] = 0
         cursor_ref[1] = 0
@@ -198,7 +198,7 @@ def attention_kernel(
         walk.fetch(*after, 1 - slot)
         walk.wait(*at, slot)
         _, sequence, step = at
-        # Both numbered from the block's first row and its position, a number for each head that shares its keys.
+        # `place` counts rows from the block's first query, `key` from its position. Each position has `shared` rows.
         end, first = starts_ref[sequence + 1], block * queries
         row = jax.lax.broadcasted_iota(jnp.int32, (rows, 1), 0)
         is_owned = (row >= (starts_ref[sequence] - first) * shared) & (row < (end - first) * shared)
@@ -239,7 +239,7 @@ def ragged_paged_attention(q, kv_pages, kv_lens, page_indices, q_lens, *, block_
     pages = min(max(sizes.block_kv // page, 1), most_pages)
     rows, blocks = queries * shared, pl.cdiv(length, queries)
     starts, positions = spans(kv_lens, q_lens, length, most_pages * page)
-    # Beside one another are the queries of a head of keys, block by block; what is added at the end is no sequence's.
+    # In each block, the queries that share a head of keys lie side by side. The padding at the end is in no sequence.
     whole = jnp.pad(q, ((0, blocks * queries - length), (0, 0), (0, 0))) if length % queries != 0 else q
     turned = whole.reshape(blocks, queries, groups, shared, width).swapaxes(1, 2).reshape(blocks, groups, rows, width)
     of_queries = pl.BlockSpec((None, groups, rows, width), lambda i, starts, positions, pages: (i, 0, 0, 0))
@@ -269,7 +269,7 @@ def ragged_paged_attention(q, kv_pages, kv_lens, page_indices, q_lens, *, block_
             dimension_semantics=("arbitrary",), vmem_limit_bytes=48 * 2**20, disable_bounds_checks=True
         ),
         cost_estimate=pl.CostEstimate(
-            # Half of what the longest sequences would take.
+            # Each sequence counts as half as long as the longest possible one.
             flops=2 * length * heads * width * most_pages * page,
             bytes_accessed=(2 * q.size + sequences * most_pages * page * groups * width) * q.dtype.itemsize,
             transcendentals=length * heads * most_pages * page // 2,

@@ -26,7 +26,7 @@ def ragged_paged_attention(q, kv_pages, kv_lens, page_indices, q_lens):
     def of_sequence(sequence):
         start, end, length, indices = sequence
         is_owned = ((start <= row) & (row < end))[:, None, None, None]
-        # The last row has the last position. Each row sees its own position and those before it.
+        # A sequence's last row is at its last position. Each row sees its own position and those before it.
         is_seen = is_owned & (position <= (length - end + row)[:, None])[:, None, None]
         own_pages = kv_pages[jnp.clip(indices, 0, pages - 1)].astype(wide)
         keys, values = jnp.moveaxis(own_pages, 0, 2).reshape(2, groups, longest, width)

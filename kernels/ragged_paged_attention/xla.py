@@ -21,7 +21,7 @@ def ragged_paged_attention(q, kv_pages, kv_lens, page_indices, q_lens):
     ends = jnp.minimum(jnp.cumsum(jnp.clip(q_lens, 0, positions)), rows)
     starts = jnp.concatenate([jnp.zeros_like(ends[:1]), ends[:-1]])
 
-    # For each visit, its sequence and its block; surplus visits have none of the sequence's rows.
+    # A visit computes the rows of one sequence (`owner`) in one block (`at`). A surplus visit owns no row.
     first = starts // block
     count = jnp.where(ends > starts, (ends + block - 1) // block - first, 0)
     after = jnp.cumsum(count)
@@ -39,7 +39,7 @@ def ragged_paged_attention(q, kv_pages, kv_lens, page_indices, q_lens):
     weights = jax.nn.softmax(jnp.where(is_seen[:, None, None], scores, -1e37), axis=4).astype(q.dtype)
     weights = weights.reshape(*weights.shape[:4], most_pages, page)
     found = jnp.einsum("vghtwb,vwgbd->vtghd", weights, kv_pages[own, 1], preferred_element_type=jnp.float32)
-    # A row is owned in one visit, or in none.
+    # At most one visit owns a row, so the sum over all visits is the result of that visit.
     found = jnp.where(is_owned[:, :, None, None, None], found, 0).astype(q.dtype)
     out = jnp.zeros((blocks, *found.shape[1:]), q.dtype).at[at].add(found)
     return out.reshape(-1, heads, width)[:rows]

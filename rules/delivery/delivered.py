@@ -59,7 +59,7 @@ def difference(source: bytes, entry: str, signature: Signature, recorded: dict[s
     return f"its program for the {' and the '.join(other)} differs from the one that was judged" if other else ""
 
 
-# The inputs of the call are from this set, which is secret and is compared as a whole.
+# A delivered file is called with inputs from this set, which is secret and is compared as a whole.
 _SET = judge_inputs.HIDDEN
 
 

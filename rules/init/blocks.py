@@ -18,20 +18,20 @@ import numpy as np
 
 from init.dimensions import Axis, Shape, Task, Tensor, shapes_given, size_of, structs
 
-# The bytes of VMEM that blocks take in the seed, and the most that they may take. The rest is for the arrays that the
-# function makes.
+# The maximum number of bytes of VMEM for the seed's blocks, and for the blocks of any variant. The rest of VMEM is for
+# the arrays that the function makes.
 SEED_BYTES = 12 * 2**20
 MOST_BYTES = 32 * 2**20
 # Blocks are double-buffered, as in Pallas. If the seed's blocks do not fit in this way, its inputs are not
 # double-buffered.
 BUFFERS = 2
-# The bytes that a kernel gets of a TPU v7x' 64 MiB of VMEM (kernel.py's template).
+# The bytes of VMEM that a kernel may use, of the 64 MiB that a TPU v7x has (kernel.py's template).
 VMEM_BYTES = 56 * 2**20
 # Sizes at which a dimension is tried on the CPU: for a dimension in the last two axes of an array, and for other
-# dimensions.
+# dimensions. The second pair has ragged sizes.
 _SMALL, _FEW = 512, 4
 _RAGGED, _FEW_RAGGED = 392, 3
-# Sizes are halved until no array has more elements than the first number. Sizes below the second number are not halved.
+# The largest size is halved until no array has more elements than the first number. Sizes up to the second stay.
 _MOST_ELEMENTS, _LEAST_HALVED = 1 << 18, 128
 _BLOCKS = {"lanes": (128, 256, 512, 1024, 2048), "rows": (8, 16, 32, 64, 128, 256, 512, 1024), "outer": (1, 2, 4, 8)}
 _SEED = {"lanes": 256, "rows": 256, "outer": 1}
@@ -237,7 +237,7 @@ def cut_of(function: Callable[..., Any], task: Task) -> Cut:
     best = max(fitting, key=math.prod, default=tuple(block.values[0] for block in found))
     doubled = Cut(tuple(replace(block, seed=seed) for block, seed in zip(found, best, strict=True)))
     block_sizes = task.sizes | doubled.seeds
-    # A function that does not take its own blocks is reported when the seed is lowered.
+    # A function that does not take the seed's blocks is reported later, when the seed is lowered.
     is_tried = shapes_given(function, structs(task.inputs, block_sizes)) is not None
     made = made_bytes(function, task, block_sizes) if is_tried else 0
     fits = bytes_of(task, task.sizes, doubled.seeds) + made <= VMEM_BYTES

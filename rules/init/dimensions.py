@@ -20,8 +20,8 @@ Shape = tuple[int, ...]
 Axis = str | int
 # The multiples of a size that are tried in its place.
 _OTHERS = (2, 3)
-# The maximum number of equal axes in a set besides the first axis, and of sets that are tried one by one. If there are
-# more sets, all axes are tried at once.
+# Sets of axes of one size are changed together. The maximum number of axes in a set besides the first axis, and of sets
+# that are tried one by one. If there are more sets, all axes are tried at once.
 _MOST_TIED = 4
 _MOST_TRIED = 64
 

@@ -21,7 +21,7 @@ from init.project import Place
 from init.source import Case, Given
 
 _TEMPLATES = Path(__file__).with_name("templates")
-# The name of the user's function in kernel.py, because the entry has its own name there.
+# The user's function gets this name in kernel.py, because the entry has the function's own name there.
 _ON_BLOCK = "on_block"
 
 
@@ -52,7 +52,7 @@ def read_source(text: str, path: str, entry: str, givers: Sequence[str]) -> Sour
             body.append(piece)
         if isinstance(node, ast.FunctionDef) and node.name == entry:
             summary = (ast.get_docstring(node) or entry).splitlines()[0].rstrip(".")
-    # A `__future__` import must be in the first lines of a file, and a kernel runs without it.
+    # `__future__` imports are left out: they must be in a file's first lines, and a kernel runs without them.
     imports = [line for line in imports if not line.startswith("from __future__")]
     return Source(path, "\n".join(imports), "\n\n\n".join(body), entry, summary)
 
@@ -110,7 +110,7 @@ def files_of(
         ),
         "": filled("pipeline.yaml", words),
     }
-    # The API needs BlockSizes, which an imported kernel may not have.
+    # An imported kernel gets no api.py: the API needs BlockSizes, which an imported kernel may not have.
     return files if given.seed else files | {"api.py": filled("api.py", words | _api_words(task))}
 
 

@@ -23,9 +23,9 @@ from init.watched import DRAWERS, Draw, Seen, watched
 _TEMPLATE_NAMES = ("optimized_compute", "kernel_fn")
 _REFERENCE_NAMES = (*_TEMPLATE_NAMES, "simple_compute", "reference_fn")
 _START, _END = "# EVOLVE-BLOCK-START", "# EVOLVE-BLOCK-END"
-# The largest `atol` for arrays, because a config's `atol` is for a sum of millions of elements.
+# The largest `atol` for gradients. A config's `atol` may be larger, because it is for a single sum of all elements.
 _MOST_ATOL = 1e-2
-# Keys of Glaucis' configs whose settings have another place here.
+# Keys of Glaucis' configs that are not imported, each with the place of such a setting here.
 _ELSEWHERE = {
     "evolution": "see select in pipelines/README.md",
     "llm": "see mutate.llm in pipelines/README.md",
@@ -89,7 +89,7 @@ def task_of(path: Path, config: dict[str, Any], template: Path, reference: Path)
     extents = {axis for one in inputs for axis in one.axes if isinstance(axis, str)}
     sizes = {name: size for name, size in shapes[0].items() if name in extents}
     constants = {name: value for name, value in shapes[0].items() if name not in extents}
-    # Glaucis' files may have a function of the kernel's name.
+    # The entry must not have the name of a function that Glaucis' files already have.
     name = str(config["kernel"].get("name", path.stem))
     entry = f"{name}_task" if any(hasattr(one.module, name) for one in files) else name
     texts = [one.text.rstrip() + "\n" + _adapter(path, entry, inputs, one.function, constants) for one in files]

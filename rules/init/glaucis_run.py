@@ -18,10 +18,10 @@ from init.source import Imported, Wrong, json_of, number, one_line, text_of
 # The maximum number of folders that are searched: above a config for its AGENT.md, and above a run for its reference.
 # A run is a folder runs/NAME_DATE, and its reference may be in a folder `examples` that is next to `runs`.
 _MOST_ABOVE = 5
-# The maximum number of variants, because each is a file and a kernel that is judged.
+# The maximum number of a run's variants. It is limited because each becomes a file, and a kernel that is judged.
 _MOST_VARIANTS = 10_000
 _MOST_NOTICES = 20
-# No speedup and no time is larger, so quotients of two are finite.
+# A speedup or a time that is not below this counts as not finite.
 _MOST_MEASURED = 1e100
 _KINDS = {"INCORRECT": ("check", "incorrect"), "COMPILE_ERROR": ("compile", "compile-error")}
 

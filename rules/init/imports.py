@@ -37,7 +37,7 @@ from init.trial import Refusal, refusal_of, seed_programs
 from judge import outside, surroundings
 from programs import program
 
-# The defaults of a contract (engine/campaign/spec.h).
+# The defaults of a contract's min_flops and max_outside_flops (engine/campaign/spec.h).
 _LEAST_INSIDE, _MOST_OUTSIDE = 0.75, 0.05
 
 
@@ -79,7 +79,7 @@ def contract_of(found: Imported, task: Task, notices: list[str]) -> dict[str, fl
         flops = flops_of(found.function, task, sizes)
         least, most = min(least, survey.surely_inside / flops), max(most, survey.work.flops.most / flops)
     terms: dict[str, float | list[str]] = {}
-    # The shares are rounded to the next twentieth, because they need not be exact to the last digit.
+    # The limits are rounded to twentieths, so that the contract allows a little more than the seed needs.
     if most > _MOST_OUTSIDE:
         terms["max_outside_flops"] = math.ceil(20 * most) / 20
     if least < _LEAST_INSIDE:
@@ -124,7 +124,7 @@ def _checked(report: dict[str, Any], texts: dict[str, str]) -> str:
     """Returns the report as JSON, before anything is written. Raises Wrong if a text cannot be written."""
     try:
         said = json.dumps(report, allow_nan=False)
-        # JSON writes a lone surrogate as an escape, but a file cannot hold one.
+        # `said` has a lone surrogate as an escape. But the report's texts go into files, which cannot hold one.
         json.dumps(report, ensure_ascii=False).encode()
     except ValueError as error:
         raise Wrong(f"no report can be written on it: {error}") from error

@@ -293,7 +293,7 @@ def _without_ranges(
     free = tuple(replace(one, range="") if one.name in ranged else one for one in inputs)
     task = Task(free, outputs_of(function, free, sizes), sizes)
     small = halved_sizes(task)
-    # Odd sizes are not halved.
+    # Odd sizes are not halved, so an array may still be too large.
     is_large = any(math.prod(one.shape) > _MOST_DRAWN for one in structs(free, small))
     if is_large or shapes_given(function, structs(free, small)) is None:
         small = small_sizes(function, task, ragged=False)

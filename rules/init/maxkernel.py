@@ -21,7 +21,7 @@ from init.ranges import range_of
 from init.source import Case, Given, Imported, Tolerance, Wrong, called, executed, number
 
 _ENTRY = "computation"
-# The imports of MaxKernel's evaluator, on which the code relies.
+# The imports that MaxKernel's evaluator makes, on which a task's input_gen_code relies.
 _KNOWN = "import jax\nimport jax.numpy as jnp\nimport numpy as np\n"
 
 

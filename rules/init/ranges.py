@@ -17,7 +17,7 @@ from jax._src import core
 
 from init.dimensions import Tensor, structs
 
-# Operations that hand on an operand's values, or take part in wrapping negative ones.
+# Operations that hand on an operand's values, or that take part in wrapping negative indices.
 _SAME = frozenset(
     """
     broadcast_in_dim concatenate convert_element_type copy expand_dims gather lt pad reshape select_n slice
@@ -25,7 +25,7 @@ _SAME = frozenset(
     """.split()
 )
 _COMPARED = frozenset("eq ne".split())
-# If given numbers reach this share of a dimension, they count as places on the dimension.
+# If the largest of given numbers is at least this share of a dimension, they count as places on the dimension.
 _ALMOST = 0.9
 # The range that is drawn from if nothing shows one.
 UNKNOWN = "0, 7"

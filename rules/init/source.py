@@ -143,7 +143,7 @@ def executed(text: str, path: Path) -> ModuleType:
     """Runs a text as a module; the file `path` may have another text."""
     module = ModuleType(path.stem)
     sys.modules[path.stem] = module
-    # Code that looks up source lines, as a dataclass' errors do, finds this text.
+    # Code that looks up source lines, as a traceback does, finds this text, and not that of a file.
     linecache.cache[str(path)] = (len(text), None, text.splitlines(keepends=True), str(path))
     try:
         exec(compile(text, str(path), "exec", dont_inherit=True), vars(module))
@@ -165,7 +165,7 @@ def function_of(path: Path, name: str) -> tuple[ModuleType, Callable[..., Any]]:
         beside = path.parent / (error.name or "").partition(".")[0]
         if not beside.is_dir() and not beside.with_suffix(".py").is_file():
             raise Wrong(f"{path}: {error}") from error
-        # The text of the file is run elsewhere, without its neighbours.
+        # The text of the file is run elsewhere, without the files next to it.
         raise Wrong(
             f"{path}: it imports {error.name}, a file next to it: the file has to work without its neighbours"
         ) from error

@@ -24,7 +24,7 @@ from init.source import executed
 
 # The file name of a text while it is traced.
 _FILE = "on_block.py"
-# Calls that take the dtype of their sums.
+# Calls that multiply and add up. Their parameter preferred_element_type is the dtype of the sums.
 _PRODUCTS = frozenset({"dot", "matmul", "einsum", "tensordot", "vdot", "inner", "dot_general", "vecdot", "matvec"})
 _BY_BATCH = {"einsum": in_kernel.einsum_by_batch, "matmul": in_kernel.matmul_by_batch}
 _CALLS = {
@@ -32,16 +32,16 @@ _CALLS = {
     "scan": in_kernel.scan_in_vmem,
     "take_along_axis": in_kernel.take_along_by_masks,
 }
-# The exact number of arguments of a call, and the names by which they may be given.
+# Only a call with exactly this many arguments, and with no other keywords than these, is replaced.
 _ARGUMENTS = {"top_k": 2, "scan": 3, "take_along_axis": 3}
 _NAMES = {"take_along_axis": {"indices", "axis"}}
 _BITS = 4
-# The maximum number of places that are taken, each by a mask; and the longest axis from which Mosaic itself takes any
-# places, by the axis' number from the end.
+# The maximum number of places that a take_along_axis may take if each needs a mask. The longest axis from which Mosaic
+# itself takes any places, by the axis' number from the end.
 _MOST_TAKEN = 16
 _GATHERED = {1: 128, 2: 8}
 
-# The begin and the end of an expression: lines from 1, columns in bytes from 0.
+# The start and the end of an expression: a line, counted from 1, and a column in bytes, counted from 0, for each.
 _Span = tuple[int, int, int, int]
 
 
@@ -68,7 +68,7 @@ def with_stand_ins(source: Source, shapes: Sequence[jax.ShapeDtypeStruct]) -> So
         return source
     kinds = (ast.BinOp, ast.Call, ast.Subscript)
     nodes = {_span_of(one): one for one in ast.walk(ast.parse(text)) if isinstance(one, kinds)}
-    # A function that is called twice is written once.
+    # The text of a function that is called twice is there once, so it is changed once.
     changes = dict(_changes(closed.jaxpr, nodes))
     edits = _Edits(text)
     for span, change in changes.items():

@@ -188,7 +188,7 @@ def _row(
         elif type(part) is int and 0 <= part < 2**63:
             ranges[name.lower()] = part, part
     if isinstance(value, tuple):
-        # A class may have defaults for the last fields.
+        # A class may have defaults for its last fields, so a call may have fewer values.
         if len(value) > len(values) or (len(value) < len(values) and not is_of_class):
             raise module.wrong(
                 node, f"{len(value)} block sizes, but {len(values)} names: write '# value:' above the table"
@@ -206,7 +206,7 @@ def _parts(module: Module, node: ast.expr, path: tuple[Any, ...], names: list[st
         if isinstance(part, dict):
             yield from part.items()
         elif isinstance(part, tuple):
-            # The device's own dictionary may have a name, too.
+            # The names may begin with those of the dictionaries around this one, such as the device's.
             own = names[place:] if len(names) == len(part) + place else names
             if len(own) != len(part):
                 raise module.wrong(

@@ -58,7 +58,7 @@ class _Put(ast.NodeTransformer):
         return deepcopy(self.values.get(node.id, node))
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        # The name of a function is not one of the values.
+        # A function's name is kept, even if an argument has the same name.
         func = node.func if isinstance(node.func, ast.Name) else self.visit(node.func)
         keywords = [ast.keyword(one.arg, self.visit(one.value)) for one in node.keywords]
         call = ast.Call(func, [self.visit(one) for one in node.args], keywords)

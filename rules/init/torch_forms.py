@@ -15,7 +15,7 @@ from init.torch_in_jax import of_each
 
 # Arguments that change no result.
 WITHOUT_MEANING = {"inplace", "device", "requires_grad", "non_blocking", "memory_format", "copy", "_stacklevel"}
-# Functions of torch, torch.nn.functional and torch.special, and methods of tensors, with the tensor in front.
+# JAX forms of functions of torch, torch.nn.functional and torch.special, and of methods, with the tensor in front.
 FORMS = {
     "matmul": "input, other: jnp.matmul(input, other)",
     "mm": "input, mat2: jnp.matmul(input, mat2)",
@@ -81,7 +81,7 @@ FORMS = {
     "bfloat16": "input: input.astype(jnp.bfloat16)",
     "bool": "input: input.astype(jnp.bool_)",
     "int": "input: input.astype(jnp.int32)",
-    # Element by element.
+    # Functions that compute element by element.
     "relu": "input, inplace=False: jax.nn.relu(input)",
     "relu6": "input, inplace=False: jax.nn.relu6(input)",
     "leaky_relu": "input, negative_slope=0.01, inplace=False: jax.nn.leaky_relu(input, negative_slope)",
@@ -130,7 +130,7 @@ FORMS = {
     "minimum": "input, other: jnp.minimum(input, other)",
     "logical_not": "input: jnp.logical_not(input)",
     "isnan": "input: jnp.isnan(input)",
-    # Along one axis or over all axes.
+    # Functions that work along one axis or over all axes.
     "softmax": "input, dim, dtype=None, _stacklevel=3: jax.nn.softmax(input, axis=dim)",
     "log_softmax": "input, dim, dtype=None, _stacklevel=3: jax.nn.log_softmax(input, axis=dim)",
     "softmin": "input, dim, dtype=None, _stacklevel=3: jax.nn.softmax(-input, axis=dim)",
@@ -206,7 +206,7 @@ ALSO = {
     "expit": "sigmoid",
     **{f"{name}{rank}d": name for name in ("conv", "conv_transpose") for rank in (1, 2, 3)},
 }
-# Attributes of tensors.
+# Attributes of tensors that stay, because JAX's arrays have them, too.
 ATTRIBUTES = {"T", "mT", "shape", "ndim", "dtype"}
 DTYPES = {
     "float": "float32",
@@ -219,7 +219,7 @@ DTYPES = {
     "int32": "int32",
     "bool": "bool_",
 }
-# Types that JAX does not have without its x64 mode, or a TPU not at all, and their substitutes; by all their names.
+# Substitutes of types that JAX has only in its x64 mode, or that a TPU does not have, by all names of these types.
 NARROWED = {
     "float64": "float32",
     "double": "float32",

@@ -15,7 +15,7 @@ def linear(x, weight, bias=None):
 
 
 def exact_gelu(x):
-    # As in PyTorch. Mosaic has no erfc, which jax.nn.gelu uses.
+    # PyTorch's formula. jax.nn.gelu is not called, because it uses erfc, which Mosaic does not have.
     return 0.5 * x * (1 + jax.lax.erf(x * 0.5**0.5))
 
 
@@ -230,7 +230,7 @@ def windows(x, function, start, kernel, stride, padding, dilation=1, is_whole=Tr
 
 
 def parts_of_windows(sizes, kernel, stride, padding, dilation):
-    # How far the last window reaches beyond the end, if the window begins before the end.
+    # Returns, for each axis, how far the last window that begins before the end reaches beyond it.
     given = [of_each(one, len(sizes)) for one in (kernel, kernel if stride is None else stride, padding, dilation)]
     found = []
     for size, width, step, pad, spread in zip(sizes, *given, strict=True):

@@ -7,7 +7,7 @@ from collections.abc import Container
 
 # This name stands for a function's caller, which also has the arrays of the arguments.
 CALLERS = "the caller's"
-# Operations whose array may be in the memory of the first operand; by PyTorch's names and by JAX's.
+# Operations whose result may share the first operand's memory, by PyTorch's names and by JAX's.
 _VIEWS = {
     *(
         "view",

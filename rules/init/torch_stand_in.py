@@ -88,7 +88,7 @@ class Sample:
             for b in (other.low, other.high)
             if a is not None and b is not None
         ]
-        # Normal numbers have no ends.
+        # Normal numbers have no ends, so a result that is made of them has none, and counts as scaled or shifted.
         traits |= {"scaled or shifted"} if len(ends) < 4 else set()
         low, high = (min(ends), max(ends)) if len(ends) == 4 else (None, None)
         recipe = text.format(self.recipe, other.recipe) if self.recipe and other.recipe else ""
@@ -175,6 +175,15 @@ class Made:
     """A model's own array that is the same each time, as a mask is, with its text in JAX."""
 
     recipe: str
+
+
+# The attributes of PyTorch's own models (torch.nn.Module of PyTorch 2) that the stand-in does not have.
+MISSING = frozenset(
+    "bfloat16 call_super_init compile double dump_patches extra_repr get_buffer get_extra_state get_parameter "
+    "get_submodule half load_state_dict named_buffers register_backward_hook register_forward_hook "
+    "register_forward_pre_hook register_full_backward_hook register_full_backward_pre_hook register_module "
+    "set_extra_state set_submodule share_memory state_dict to_empty type xpu zero_grad".split()
+)
 
 
 class Module:

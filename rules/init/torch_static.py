@@ -11,7 +11,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from init.torch_calls import LITERALS
-from init.torch_stand_in import Group, Layer, Made, Module, Sample, Weight
+from init.torch_stand_in import MISSING, Group, Layer, Made, Module, Sample, Weight
 
 
 class NotStatic(Exception):
@@ -212,8 +212,7 @@ def _has(of: Any, name: str) -> bool:
     if not isinstance(of, Part) or not isinstance(of.value, Module):
         raise NotStatic
     has: bool = hasattr(of.value, name)
-    # The stand-in has only some of the attributes of PyTorch's own models.
-    if not has and hasattr(Module, name):
+    if not has and name in MISSING:
         raise NotStatic
     return has
 

@@ -72,7 +72,7 @@ class Translator(ast.NodeTransformer):
         self.once = {name for name, count in stored.items() if count == 1 and name not in names}
         self.counters = {name for name in looped if looped[name] == stored[name] and name not in names}
         self.static.names |= {name: value for name, value in numbers.items() if name not in stored}
-        # If forward changes an input in place, its results stay the same.
+        # The entry's inputs are not its caller's: if forward changes an input in place, its results stay the same.
         self.memory.arguments([] if entry else names)
         body = [f"{name} = {value!r}" for name, value in numbers.items()]
         statements: list[ast.stmt] = [ast.Return(node.body)] if isinstance(node, ast.Lambda) else node.body
@@ -304,7 +304,7 @@ class Translator(ast.NodeTransformer):
         if any(one.arg is None for one in node.keywords):
             self._refuse(node, f"'{ast.unparse(node)}', whose keywords are not written out,")
         keywords = {str(one.arg): one.value for one in node.keywords if one.arg not in WITHOUT_MEANING}
-        # Arguments without a meaning may have no form, either, as x.device.
+        # Arguments without a meaning are left out, because they may have no form, such as x.device.
         args = [self.visit(one) for one in node.args if self._known(one) != "device"]
         said = {name: self.visit(value) for name, value in keywords.items()}
         part = self._part(node.func)
@@ -315,7 +315,7 @@ class Translator(ast.NodeTransformer):
                 return self._of_part(part, args, said)
             if dotted.startswith("torch."):
                 space, _, name = dotted.rpartition(".")
-                # Tensors have another function of that name.
+                # These two functions differ from the tensors' method `unfold`, which has a form.
                 is_other = space == "torch.nn.functional" and name in ("unfold", "fold")
                 return self._of_form(name if space in _SPACES and not is_other else "", args, said)
             if isinstance(node.func, ast.Attribute) and not dotted:

@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-# Functions of jax.random, and the bounds of their values, which the judge must keep, too. randint has its own bounds.
+# Functions of jax.random, and the bounds of their values, which the judge must keep, too. randint is given its own.
 DRAWERS = {"normal": "", "truncated_normal": "-2, 2", "uniform": "0, 1", "randint": "", "bernoulli": "0, 1"}
 
 

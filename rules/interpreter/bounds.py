@@ -38,7 +38,7 @@ _SAME = frozenset("broadcast_in_dim convert_element_type copy expand_dims pad re
 # The names of a program's values.
 Names = dict[core.Var, str]
 
-# The interpreter's number of a kernel's first memory.
+# The number that the interpreter gives a kernel's first memory.
 FIRST = 100
 
 
@@ -120,7 +120,7 @@ def _telling(access: Callable[..., Any], how: str) -> Callable[..., Any]:
             text = f"Out-of-bounds {how} of {whose}: {how} [{where}] but buffer has shape {shape}"
             raise IndexError(text) from None
 
-    # DMAs call the wrapped functions.
+    # DMAs call the wrapped function, so its errors have to be told, too.
     if hasattr(access, "__wrapped__"):
         told.__wrapped__ = _telling(access.__wrapped__, how)  # type: ignore[attr-defined]
     return told

@@ -25,7 +25,7 @@ from jax._src.pallas import core as pallas_core
 
 from interpreter.regions import Axis, Region, indices_of, of_axis
 
-# The maximum number of points of some of a grid's axes, or blocks of an operand, that are computed together.
+# The maximum number of a grid's points, of an operand's blocks, or of cells of blocks, that one array may hold.
 _MOST_POINTS = 1 << 24
 
 # Maps "kernel and operand" to the share of the operand's blocks that are touched. Of kernels with the same key, the
@@ -80,7 +80,7 @@ def footprints(jaxpr: core.Jaxpr) -> Footprints:
         mapping = equation.params["grid_mapping"]
         if not _is_static(mapping):
             continue
-        # The grid is static, so no bounds come first; prefetched scalars do.
+        # The prefetched scalars come first: a static grid has no bounds among the operands.
         operands = [*equation.invars[mapping.num_index_operands :], *equation.outvars]
         for number, operand in enumerate(operands):
             blocks = [b for o, b in zip(operands, mapping.block_mappings, strict=False) if o is operand]
@@ -334,15 +334,15 @@ class _Writes:
             )
         self._parts, self._grid = parts, grid
         self._at = [part.at(grid) for part in parts]
-        # For each point of a part, the number of the value there: equal values have equal numbers.
+        # For each point of a part, a number for the map's value at the point: equal values have equal numbers.
         self._which = [np.unique(at, axis=0, return_inverse=True)[1].reshape(-1) for at in self._at]
         self._used = {axis for part in parts for axis in part.axes if grid[axis] > 1}
 
     def check(self, parallel: list[int]) -> None:
         """Raises Overlap where a block is left and written again, or written by parallel steps."""
         self._check_parallel(parallel)
-        # If the map does not use an axis, two turns of it show as much as all turns. If the axis is inside of all used
-        # axes, one turn is enough.
+        # If the map does not use an axis, two turns along it show as much as all turns. If the axis is inside of all
+        # used axes, one turn is enough.
         inner = max(self._used, default=-1)
         turns = tuple(
             size if axis in self._used else min(size, 2 if axis < inner else 1) for axis, size in enumerate(self._grid)

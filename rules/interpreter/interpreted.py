@@ -140,7 +140,7 @@ def forgetting_blocks(equation: core.JaxprEqn, forget: Callable[[Any], None] = f
                     forget(buffer)
         return token
 
-    # DMAs call the wrapped function.
+    # DMAs call the wrapped function, which stays the interpreter's own.
     store.__wrapped__ = plain.__wrapped__
     with mock.patch.object(interpreter, "store", store):
         yield

@@ -39,7 +39,7 @@ class Watch:
 
         def allocating(token: Any, device: Any, core: Any, space: Any, value: Any, **more: Any) -> Any:
             answer = allocate(token, device, core, space, value, **more)
-            # Memory that belongs to no core is there for the whole kernel.
+            # Only memory that belongs to no core is watched, because it is there for the whole kernel.
             if core is None:
                 memory = interpreter._get_shared_memory().mem
                 key = interpreter.TPU_MEMORY_SPACE_NAMES[int(space)], int(answer[1]), int(device)

@@ -373,7 +373,7 @@ class _Watch:
     def begin(self, equation: Any, plan: _Plan) -> None:
         """Prepares for a run of a kernel."""
         self.found, self.left, self._plan, self._last = False, "", plan, None
-        # The blocks of inputs are read again wherever they change.
+        # The blocks of inputs are never forgotten, because they are read again wherever they change.
         made = list(enumerate(bounds.memories(equation), bounds.FIRST))
         self._kept = frozenset(number for number, (kind, _) in made if kind is bounds.Kind.INPUT_BLOCK)
         scalars = writes.written_scalars(equation.params)
@@ -385,7 +385,7 @@ class _Watch:
         """Prepares memory for a step. The interpreter calls this before each step of the kernel."""
         assert self._plan is not None
         grid, place = self._plan.grid, tuple(map(int, point))
-        # The steps of one core have the same indices of the parallel axes.
+        # Steps with the same indices of the parallel axes belong to one core.
         core = tuple(place[axis] for axis in self._plan.parallel)
         inner = [axis for axis in range(len(grid)) if axis not in self._plan.parallel]
         sizes = tuple(grid[axis] for axis in inner)
@@ -421,7 +421,7 @@ class _Watch:
         for (space, number, *_), buffer in memory.mem.items():
             is_shared = space in ("any", "hbm") or number in self._kept
             if isinstance(buffer, _Buffer) and number in self._scalars:
-                # Steps that were not run may have written there.
+                # Steps that were not run may have written there, so the buffer counts as not written.
                 buffer.written = np.zeros(buffer.shape, bool)
             if isinstance(buffer, _Buffer) and buffer.written is not None and not is_shared:
                 buffer.written[...] = False

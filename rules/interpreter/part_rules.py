@@ -84,7 +84,7 @@ _WHOLE = Rule(_needs_all, _run_all)
 
 def _needs_same(equation: Any, results: list[Region | None]) -> list[Region | None]:
     region, shape = next(each for each in results if each is not None), equation.outvars[0].aval.shape
-    # Bare numbers, and axes of one element, are the same for every place.
+    # Bare numbers, and axes of one element, are needed as a whole for every place.
     return [
         tuple(axis if n == size else None for axis, n, size in zip(region, atom.aval.shape, shape, strict=True))
         if atom.aval.shape
@@ -354,7 +354,7 @@ def rule_of(equation: Any) -> Rule:
     """Returns the operation's rule."""
     name = equation.primitive.name
     if name in _ELEMENTWISE:
-        # A bitcast to a narrower type adds an axis.
+        # A bitcast to a narrower type adds an axis, so it is not elementwise.
         rank = equation.outvars[0].aval.ndim
         return _SAME if all(atom.aval.ndim in (rank, 0) for atom in equation.invars) else _WHOLE
     return _RULES.get(name, _WHOLE)

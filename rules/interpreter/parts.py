@@ -70,7 +70,7 @@ def sizes(closed: core.ClosedJaxpr, regions: Sequence[Region]) -> tuple[int, int
     return max(computed, default=0), sum(computed)
 
 
-# The maximum number of turns of a loop with kernels that is unrolled. The limit is low because each turn's kernels are
+# A loop with kernels is unrolled if it has at most this many turns. The limit is low because each turn's kernels are
 # compiled again.
 _MOST_UNROLLED = 64
 

@@ -23,7 +23,7 @@ from jax._src.pallas.mosaic.interpret.race_detection_state import RaceDetectionS
 from interpreter import bounds, footprint
 from interpreter.bounds import Names
 
-# The reasons for a semaphore that is not back at 0: where a kernel ends, and between parallel steps.
+# The reasons that are reported if a semaphore is not back at 0: where a kernel ends, and between parallel steps.
 LEFT = "a kernel ends with a semaphore that is not at 0: its signals and waits do not match"
 PASSED_ON = "a semaphore is not at 0 where a step of a parallel dimension ends: no other step may wait for it"
 

@@ -53,7 +53,7 @@ def take(array: Any, within: Region, wanted: Region, shape: Sequence[int]) -> An
             continue
         places = np.searchsorted(indices_of(have, size), indices_of(want, size))
         if len(places) and places[-1] - places[0] == len(places) - 1:
-            # A slice, whose gradient is a pad.
+            # Neighbours are taken by a slice, because its gradient is a pad, and not a scatter.
             array = array[(slice(None),) * number + (slice(int(places[0]), int(places[-1]) + 1),)]
         else:
             array = array.take(places, axis=number)

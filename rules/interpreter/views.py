@@ -69,7 +69,7 @@ def _operands(equation: core.JaxprEqn, operands: Sequence[Any]) -> tuple[tuple[A
         _, transforms, value, mask = jax.tree.unflatten(params["args_tree"], operands)
         return transforms, value, mask
     _, transforms, mask, _ = jax.tree.unflatten(params["args_tree"], operands)
-    # The interpreter has no form of a load with a mask.
+    # A load with a mask stays as it is, because the interpreter cannot run it in any form.
     return (() if mask is not None else transforms), None, None
 
 

@@ -16,7 +16,7 @@ from jax._src.state import types as state_types
 
 from programs import jaxprs
 
-# A wait has the effect of a write of the copied data, but the copy itself has done that write.
+# JAX gives a wait the effect of writing the copied data, but the copy itself has done that write.
 _WAITS = frozenset({"dma_wait"})
 
 # Memory spaces in which an operand is the array itself, and not a copy of a part of it.

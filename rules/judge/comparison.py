@@ -19,13 +19,13 @@ from judge.judge_inputs import PUBLIC, SETS, Array, InputSet
 from programs import program
 from reports import verdict
 
-# Smaller values count as zero, because the rounding of denormal numbers depends on the machine.
+# Smaller differences count as zero, because the rounding of denormal numbers depends on the machine.
 FLOOR = 1e-30
 # A reference whose own error is below this share of a unit in the last place was lucky. Programs need not be as lucky.
 _LUCK = 0.3
 
-# The limit on the error as a whole (the root mean square) is multiplied by this if a few elements make up nearly all of
-# the error.
+# The limit on the error as a whole (the root mean square) is multiplied by this on sets of inputs in which a few large
+# values make up nearly all of the error.
 _OF_FEW = 4.0
 
 # A root mean square of more than this many times the median size comes from a few large elements.

@@ -136,7 +136,7 @@ def _check_inside(inside: float, terms: dict[str, Any]) -> None:
 
 
 def _check_outside(outside: Count, terms: dict[str, Any]) -> None:
-    # Work outside of kernels may be a large share of a small case. Only the timed cases count, in which it is small.
+    # In a small case, the work outside of kernels may be a large share. So only timed cases are checked.
     if not terms["is_timed"]:
         return
     if outside.most > terms["max_outside_flops"] * terms["flops"]:
@@ -188,7 +188,7 @@ def _check_words(traced: core.Jaxpr, terms: dict[str, Any], signature: dict[str,
 
 
 def _check_rounding(traced: core.Jaxpr, terms: dict[str, Any]) -> None:
-    # If the spec does not name the type, it may ask for rounding to whole numbers.
+    # A spec that does not name the operands' type may itself ask for rounding to whole numbers.
     if not terms.get("is_operand_said"):
         return
     least = mosaic.FLOAT_BITS.get(_ELEMENT_TYPES.get(terms["operand"], ""), 0)
@@ -245,8 +245,8 @@ def _is_same_call(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def _check_coverage(traced: Traced, signature: dict[str, Any]) -> None:
-    # A program that was rejected for a checked case is out anyway. A call with gradients differs from a call without
-    # them.
+    # Checked cases without a jaxpr are left out: they were rejected, so the candidate is out anyway. A call with
+    # gradients is not compared with a call without them.
     checked = [one for one in traced.checked if one.jaxpr and _is_same_call(one.signature, signature)]
     if not checked:
         return

@@ -60,7 +60,7 @@ class _Interpreter:
     def __call__(self, equation: Any, operands: list[Any]) -> list[Any]:
         mapping = equation.params["grid_mapping"]
         dynamic, scalars = mapping.num_dynamic_grid_bounds, mapping.num_index_operands
-        # Only these operands decide where the blocks are.
+        # Only dynamic bounds and prefetched scalars can move the blocks. Without them, the first check is enough.
         if dynamic or scalars or id(equation) not in self._compiled:
             grid = footprint.grid_of(mapping, operands[:dynamic])
             blocks = footprint.Blocks(equation.params, grid, operands[dynamic : dynamic + scalars])
@@ -82,7 +82,7 @@ class _Interpreter:
             raise self._bounds.found(error, equation, self._names) or error from error
         self._promises.check()
         self._inputs.check(equation.params)
-        # An output that shares an input's memory is returned with the length of all its blocks together.
+        # An output that shares an input's memory is returned with the length of all its blocks, so it is cut.
         avals = equation.params["out_avals"]
         return [out[tuple(map(slice, aval.shape))] for out, aval in zip(outputs, avals, strict=True)]
 

@@ -62,8 +62,8 @@ def _negative(generator: Generator, shape: tuple[int, ...], _: float) -> Array:
     return -_positive(generator, shape, _)
 
 
-# By how many powers of two values are larger or smaller than normal ones. The number is drawn, so nobody knows which
-# sizes are not tested.
+# The ranges of the power of two by which values are larger, or smaller, than normal ones. The power is drawn, so nobody
+# knows which sizes are not tested.
 _LARGER, _SMALLER = (2.0, 7.0), (1.0, 12.0)
 
 
@@ -75,7 +75,7 @@ def _small(generator: Generator, shape: tuple[int, ...], _: float) -> Array:
     return np.float32(2 ** -generator.uniform(*_SMALLER)) * _normal(generator, shape, _)
 
 
-# The length of the shortest axis that has rows of zeros.
+# Only an axis of at least this length gets rows of zeros.
 _LEAST_ROWS = 4
 
 
@@ -105,7 +105,7 @@ _NEEDLES = 0.75
 _NEEDLE = 2.0
 # The smallest needle. Its exponential overflows float32, so a maximum over only some values does not go unnoticed.
 _LEAST_NEEDLE = 100.0
-# The share by which needles differ in size.
+# The largest share by which needles differ in size.
 _SPREAD = 0.1
 # The kinds of lines with needles: one at an end, one anywhere, or several. For each needle, the kinds of lines that
 # have it. A sum shows each of several needles; a maximum or a softmax shows a needle that is the only one of its line.
@@ -153,7 +153,7 @@ SETS = (
     InputSet("sparse", _sparse, has_gaps=True),
     InputSet("denormal", _denormal),
     InputSet("needles", _needles, is_whole=True, has_few_large=True),
-    # Empty groups, full ones, and ids that are all the same.
+    # On these sets, whole numbers are at an end of their range: groups are empty or full, or all ids are the same.
     InputSet("lowest", _normal, of_ends=min),
     InputSet("highest", _normal, of_ends=max),
 )
@@ -285,7 +285,7 @@ def some_places(shape: list[int], *named: Any) -> Array | None:
     return np.sort(generator_of(*named).choice(size, _MOST_SAMPLED, replace=False))
 
 
-# The number of orders of size: those of float32.
+# The number of orders of size: one for each exponent of float32.
 ORDERS = 256
 
 

@@ -70,8 +70,8 @@ def traced(source: bytes, entry: str, signature: Signature, target: Target = DEF
     try:
         program.configure_jax()
         candidate.known_tpu_on_cpu(target)
-        # The second trace rewrites the source, too. The check here keeps it from rejecting a source that cannot be
-        # rewritten as another program.
+        # The second trace rewrites the source. A source that cannot be rewritten is rejected here, so that the second
+        # trace does not reject it because its program is another one.
         written_anew(source)
         closed = candidate.trace(source, entry, [signature])
         _check_outputs(closed.out_avals, signature)
@@ -170,7 +170,7 @@ def _judge_program(
 ) -> tuple[bytes, str]:
     """Returns the judge's program for a CPU; if JAX has no CPU form, the jaxpr for the TPU interpreter, and why."""
     if footprint.reads_what_it_wrote(closed.jaxpr):
-        # JAX's CPU form does not share the input's memory.
+        # In JAX's CPU form, an output does not share an input's memory, so a read would get other values.
         return canonical, "a kernel reads through an alias what it has written"
     try:
         return program.export_program(closed, arguments, "cpu"), ""

@@ -361,7 +361,7 @@ class _Counter:
         steps = math.prod(grid.values())
         total = Count(self._plain, self._plain).times(steps, steps)
         for control in self._controls:
-            # Points that differ only in other indices do the same.
+            # Points that differ only in indices that the control does not need do the same work.
             used = [index for index in grid if index in self._needed(control)]
             bounds = [grid[index] for index in used]
             points, share = _points(bounds)
@@ -571,7 +571,7 @@ class _Taint:
             flows = flows | self._blocks(operation, flows)
             for region in operation.regions:
                 for block in region.blocks:
-                    # The values that a loop hands on come in again.
+                    # The values that a loop hands on come in again as the block's arguments.
                     for argument in block.arguments:
                         self.add(argument, flows | before)
         self._write(name, operands, flows)

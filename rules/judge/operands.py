@@ -24,7 +24,7 @@ from programs import program, wire
 # No scalar memory holds more values, or values of other types.
 _MOST_VALUES = 1 << 18
 _TYPES = frozenset({"bool", "int8", "int16", "int32", "uint8", "uint16", "uint32"})
-# The names of types in HLO; an array of another type has no shape here, and matches any shape.
+# The names of types in HLO. The shape of an array of another type is not given, so it matches any shape.
 _HLO_TYPES = {"bfloat16": "bf16", "float32": "f32", "int32": "s32", "uint32": "u32", "int8": "s8", "uint8": "u8"}
 
 

@@ -18,7 +18,7 @@ from jax._src.interpreters import partial_eval
 
 from programs import jaxprs, program
 
-# The operations that each word allows.
+# The operations that each word in a spec's contract.outside allows.
 WORDS: dict[str, frozenset[str]] = {
     word: frozenset(names.split())
     for word, names in {
@@ -42,7 +42,7 @@ WORDS: dict[str, frozenset[str]] = {
 }
 _WORD_OF = {name: word for word, names in WORDS.items() for name in names}
 
-# The operations that need no word.
+# The operations that are allowed without a word.
 _FREE = frozenset(
     """
     broadcast_in_dim concatenate convert_element_type copy iota name optimization_barrier pad reduce_precision reshape

@@ -16,7 +16,7 @@ import numpy as np
 from interpreter.regions import Region, of_axis
 from judge.judge_inputs import TIMED, generator_of
 
-# Per axis, the runs of neighbours; a block is one run of each axis.
+# For each axis of an output, runs of neighbouring indices. A block is one run of each axis.
 Runs = list[list[np.ndarray[Any, Any]]]
 
 # The number of runs of a long axis.
@@ -49,7 +49,7 @@ def groups_of(shapes: list[list[int]], secret: str) -> list[list[Runs]]:
 def _runs(axis: int, shape: list[int], group: int, secret: str) -> list[np.ndarray[Any, Any]]:
     """Returns the runs along an axis, in order and without overlaps; they include the ends of long axes."""
     size = shape[axis]
-    # An output of one or few columns has its rows side by side.
+    # In an output of one or few columns, rows lie side by side, so their axis counts as last, too.
     is_last = axis == len(shape) - 1 or (axis == len(shape) - 2 and shape[-1] < _COLUMN)
     if not is_last and size < _LONG_AXIS:
         # All indices are equally likely, so a fault at some indices is found as often as it occurs. The longest of

@@ -17,16 +17,16 @@ from typing import Any
 from interpreter.footprint import footprints
 from programs import jaxprs, wire
 
-# Whole numbers that name axes or operands; others are sizes.
+# Parameters whose whole numbers stand for axes or operands. Whole numbers in other parameters are sizes.
 _AXES = frozenset(
     """
     axes axis broadcast_dimensions collapsed dimension dimension_numbers dimensions num_carry num_consts permutation
     reverse window_strides
     """.split()
 )
-# Advice to the compiler, which changes how it computes, but not the result.
+# Parameters with advice to the compiler. They may change how a result is computed, but not the result.
 _ADVICE = frozenset({"compiler_params", "cost_estimate", "pipeline_mode"})
-# The operations of a formula. Masks, paddings and conversions come and go with the sizes.
+# The operations of a formula. Masks, paddings and conversions do not count, because they come and go with the sizes.
 _ARITHMETIC = (
     "argmax",
     "argmin",
@@ -212,7 +212,7 @@ def uncovered(
         name = operation.split(" ", 2)[1]
         if operation not in known:
             return _difference(operation, known)
-        # A number that is the same for different sizes does not depend on them.
+        # A number that is the same in checked cases of different sizes must be the same in this case.
         if is_strict and len(known[operation]) == 1 and not numbers <= next(iter(known[operation])):
             return f"'{name}' has another constant than in every checked case"
     for operand, share in timed.footprints.items():

@@ -19,7 +19,7 @@ from jax._src.state.types import AbstractRef
 
 _PRODUCTS = frozenset({"conv_general_dilated", "dot_general", "ragged_dot", "ragged_dot_general"})
 _SUMS = _PRODUCTS | {"cumsum", "reduce_sum", "reduce_window_sum"}
-# Operations that keep a value as it is, all or a part of it: they move it, or write it in another type.
+# Operations that keep all or a part of a value, but for its sign and precision: they move it, or change its type.
 _MOVES = frozenset(
     """
     bitcast_convert_type broadcast_in_dim convert_element_type copy dynamic_slice expand_dims get neg reduce_precision
@@ -53,7 +53,7 @@ _FAMILIES = {name: family for family, names in _HIDES.items() for name in names}
 _MOST_HIDDEN = 4
 # Operations that put values side by side in one array.
 _JOINS = frozenset({"concatenate", "dynamic_update_slice", "pad", "scatter", "stack"})
-# Operations that make whole numbers of floats.
+# Operations that can turn floats into whole numbers.
 _CONVERSIONS = frozenset("bitcast bitcast_convert_type convert_element_type get masked_load pack_elementwise".split())
 # Operations that give whole numbers for whole numbers, even if these are written as floats.
 _OF_WHOLE = (
@@ -263,7 +263,7 @@ class _Walk:
         name = equation.primitive.name
         memory, value = operands[0], operands[1]
         if name == "masked_swap":
-            # The indices come before the value that is stored.
+            # The indices come before the value that is stored, so all operands but the memory are joined.
             value = _NOTHING.union(*operands[1:])
         before = self._held(memory)
         if name == "addupdate":

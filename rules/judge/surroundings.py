@@ -156,7 +156,7 @@ class _Reader:
         everything = set[int]().union(*flows)
         for region in operation.regions:
             for block in region.blocks:
-                # In a loop, each value of the loop, or from outside of it, may flow into any other.
+                # A loop hands values on, so every value in it, also one from outside, may flow into any other.
                 inner = {**known, **dict.fromkeys(block.arguments, everything)}
                 everything = everything.union(*self._block(block, inner))
         return [everything] * count
@@ -170,7 +170,7 @@ def _static_flops(operation: Any, name: str) -> float:
         axes = [int(axis) for axis in text[1].split("]", 1)[0].split(",") if axis.strip()] if len(text) == 2 else []
         return 2 * mosaic.size(operation.results[0].type) * math.prod(left.shape[axis] for axis in axes)
     if name == "convolution":
-        # Each output element takes at most all of the convolution's kernel.
+        # Each element of the output is a sum over at most all elements of the convolution's kernel.
         return 2 * mosaic.size(operation.results[0].type) * mosaic.size(operation.operands[1].type)
     if not list(operation.results) or name in _FREE:
         return 0

@@ -17,7 +17,7 @@ from interpreter.regions import of_axis, take, whole
 from judge import comparison, judge_inputs, values
 from judge.judge_inputs import HIDDEN, TIMED, Array
 
-# The set that the oracle has values for; for cases that are too large to be checked it is TIMED[0], of the same name.
+# The set for which the oracle has values. In cases too large to be checked, that is TIMED[0], which has the same name.
 KNOWN = HIDDEN
 # How far two right programs may differ, as a multiple of the tolerance.
 _APART = 2.0

@@ -31,8 +31,8 @@ from programs import program, promises, wire
 from reports import verdict
 from reports.verdict import Report
 
-# The maximum number of blocks of a group at which a program is compared, and the maximum that all blocks but the first
-# may cost (kernel_steps.cost_of): 1e9 takes about 7 s.
+# The maximum number of blocks of a group at which a program is compared, and the maximum cost of all of them together
+# (kernel_steps.cost_of), which only the first block may exceed. A cost of 1e9 takes about 7 s.
 _MOST_BLOCKS, _MOST_COST = 4, 1e9
 
 # For each group of places, the blocks at which a program is compared, one after another: a block of each output.
@@ -129,7 +129,7 @@ def at_all_places(expected: comparison.Expected, signature: dict[str, Any]) -> c
     """Returns the oracle's values for whole outputs (check.py) as those of groups that have all places."""
     out: comparison.Expected = {}
     for group, drawn in enumerate(TIMED):
-        # The set has the same name, but other whole numbers.
+        # The set of the same name in `expected` has other whole numbers.
         if drawn.has_public_whole and judge_inputs.has_whole(signature):
             continue
         for number, declared in enumerate(signature["outputs"]):

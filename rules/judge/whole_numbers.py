@@ -17,10 +17,10 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 Generator = np.random.Generator
 
-# If values have one sum, the share of them that are the least possible, such as groups without rows: without gaps, and
-# with gaps.
+# The share of values that are the least possible, such as groups without rows, if the values have a given sum: without
+# gaps, and with gaps.
 _LEAST, _LEAST_OF_GAPS = 0.25, 0.6
-# With gaps: the most different values, and the largest share of the range that they may be.
+# The maximum number of different values if there is a gap: as a number, and as a share of the range.
 _MOST_KEPT, _KEPT = 8, 0.4
 # A range or a line shorter than this has no gap: nothing lies between its ends.
 _LEAST_SPAN = 3
@@ -106,7 +106,7 @@ def _of_one_sum(
     def line() -> Array:
         left = total - terms.low * count
         above = np.zeros(count, np.int64)
-        # As full as can be, from the front or from the back, so that all others are as empty as can be.
+        # With of_ends, values are filled from the front or from the back, each as far as possible. The rest stay empty.
         order = np.arange(count) if of_ends is min else np.arange(count)[::-1]
         if of_ends is None:
             weights = generator.exponential(size=count)
@@ -146,7 +146,7 @@ def _concatenated(*parts: Any) -> Array:
     return np.concatenate([np.broadcast_to(part, (*first, *(np.shape(part)[-1:] or (1,)))) for part in parts], axis=-1)
 
 
-# The functions of a formula; those about an axis mean the last one. engine/campaign/spec_values.cc has the same names.
+# The functions of a formula. Those along an axis use the last one. engine/campaign/spec_values.cc has the same names.
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": np.abs,
     "arange": np.arange,

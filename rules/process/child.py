@@ -27,8 +27,8 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 # The first byte that a child sends.
 _READY, _NOT_READY = b"r", b"!"
 
-# Signals that a child cannot send itself, because the code in the sandbox is the first process, which they would not
-# reach.
+# Signals that a child cannot send itself. The code in the sandbox is the first process of its namespace, which these
+# signals reach only from outside.
 _FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 
 

@@ -17,7 +17,7 @@ _ADDRESS, _COUNTS = struct.Struct("<Q"), struct.Struct("<HHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _DYNAMIC_SYMBOLS = 11
-# AT_SYSINFO_EHDR of the auxiliary vector; and the size of an ELF file's header.
+# The number of AT_SYSINFO_EHDR in the auxiliary vector, and the size of an ELF file's header.
 _VDSO, _HEADER_BYTES = 33, 64
 
 _READ, _WRITE, _EXECUTE = 1, 2, 4
@@ -28,8 +28,8 @@ _FAILED = ctypes.c_void_p(-1).value
 # mov rax, CODE; jmp rax
 _JUMP = b"\x48\xb8%s\xff\xe0"
 
-# Each code asks the kernel. If that succeeds, and only for the time of day, the code adds seconds to the result in
-# memory.
+# Machine code for each function. It asks the kernel, and adds seconds to a result that is the time of day. The results
+# for other clocks stay as they are.
 _CODE = {
     b"__vdso_clock_gettime": bytes.fromhex("b8e4000000 0f05 85c0 750b 85ff 7507 488106") + b"%s\xc3",
     b"__vdso_gettimeofday": bytes.fromhex("b860000000 0f05 85c0 750c 4885ff 7407 488107") + b"%s\xc3",
@@ -69,7 +69,7 @@ def _vdso() -> tuple[int, int] | None:
     header = ctypes.string_at(first, _HEADER_BYTES)
     (table,) = _ADDRESS.unpack_from(header, 0x28)
     size, count, _ = _COUNTS.unpack_from(header, 0x3A)
-    # The table of sections is the last thing in the vDSO.
+    # The vDSO ends with the table of sections.
     return first, -(-(table + size * count) // _PAGE) * _PAGE
 
 

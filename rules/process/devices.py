@@ -43,9 +43,9 @@ _RUNS = tuple(
 )
 
 PLATFORM = "tpu"
-# A user has several devices.
+# The number of devices that JAX reports, because a user may have several devices.
 _DEVICES = 4
-# An array's size in memory is a multiple of this.
+# An array's size in memory is a multiple of this number of bytes.
 _TILE_BYTES = 4096
 _MEMORY = {"bytes_in_use": 1 << 20, "bytes_limit": 96 << 30, "largest_alloc_size": 1 << 20, "num_allocs": 8}
 
@@ -107,8 +107,8 @@ def _run_as_there() -> None:
     """Makes computations during a candidate's trace take the same path as on a TPU."""
 
     def lowered(context: Any, *operands: Any, **_: Any) -> Any:
-        # A CPU would raise an error, and a candidate that then does without the kernel would be another program here.
-        # The zeros are of no use to a candidate.
+        # On a CPU, a kernel raises an error. A candidate could then do without the kernel, and be another program than
+        # on a TPU. So kernels return zeros here, which are of no use to a candidate.
         def zeros(*_: Any) -> list[Any]:
             return [jnp.zeros(aval.shape, aval.dtype) for aval in context.avals_out]
 

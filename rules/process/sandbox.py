@@ -71,13 +71,13 @@ class Place:
 
 HERE = Place()
 
-# The paths of the machine that are visible, if they exist; the interpreter's own folders are, too.
+# The paths of the machine that are visible, if they exist. The interpreter's own folders are visible, too.
 _FOLDERS = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin", "/etc/alternatives", "/etc/ld.so.cache")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 
 _OF_THE_MACHINE = ("cpuinfo", "meminfo")
 
-# Calls that tracing does not need: other processes and programs, memory that no limit counts, the kernel's side doors.
+# System calls that tracing does not need: for other processes, memory that no limit counts, or the kernel itself.
 _REFUSED_CALLS = """
     add_key bpf chroot execve execveat fork fsconfig fsmount fsopen init_module finit_module io_uring_enter
     io_uring_register io_uring_setup ioperm iopl kcmp kexec_file_load kexec_load keyctl memfd_create memfd_secret
@@ -152,7 +152,7 @@ def _map_user(uid: int, gid: int, inside: int) -> None:
 
 def _new_namespaces(place: Place) -> None:
     """Moves this process into new namespaces, and into one of users, too, if the others require that."""
-    # In a new user namespace, both ids are nobody's until they are mapped.
+    # The ids are read first, because in a new user namespace they are nobody's until they are mapped.
     uid, gid = os.getuid(), os.getgid()
     flags = _CLONE_NEWNS | _CLONE_NEWPID | _CLONE_NEWNET | _CLONE_NEWIPC | _CLONE_NEWUTS
     if os.geteuid() == 0 and LIBC.unshare(flags) == 0:
@@ -263,7 +263,7 @@ def _become_nobody(place: Place) -> None:
     os.setresuid(nobody, nobody, nobody)
     if not os.access(os.__file__, os.R_OK):
         raise SandboxFault(f"candidates run as the user 'nobody', who cannot read {os.__file__}")
-    # A process that changed its user is not dumpable, and its /proc belongs to root.
+    # A process that changed its user is not dumpable. Its /proc belongs to root, so _map_user could not write there.
     _checked("prctl", LIBC.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0))
     if LIBC.unshare(_CLONE_NEWUSER) == 0:
         _map_user(nobody, nobody, place.user)
@@ -352,7 +352,7 @@ def enter(keep: int, place: Place = HERE) -> None:
     _mount("none", "/", None, _MS_REC | _MS_PRIVATE)
     _change_root()
     _become_nobody(place)
-    # A change of the user clears the parent-death signal.
+    # A change of the user clears the parent-death signal, so it is set again.
     die_with_parent()
     _drop_capabilities()
     os.environ.clear()

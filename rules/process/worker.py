@@ -145,7 +145,7 @@ class _Child:
         """Returns the child's output since the last call. REQUIRES: the child waits, or has ended."""
         self._log.seek(0)
         text = self._log.read().decode(errors="replace")
-        # The child shares this open file, so it goes on writing at this position.
+        # The child shares this open file and its position, so it goes on writing at the start.
         self._log.seek(0)
         self._log.truncate()
         return text

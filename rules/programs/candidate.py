@@ -65,7 +65,7 @@ _NO_BUILTINS = frozenset("breakpoint compile eval exec exit help input open quit
 # The maximum number of characters of a line that a reason quotes.
 _LONGEST_QUOTE = 80
 
-# The word in a spec's list that allows all builtins.
+# The word in a spec's list of imports that allows all builtins.
 _BUILTINS = "builtins"
 
 

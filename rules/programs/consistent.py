@@ -73,7 +73,7 @@ class _Walk:
         self._seen.add((id(jaxpr), is_inside))
         for equation in jaxpr.eqns:
             self._equation(equation, is_inside)
-        # The inner jaxprs are checked first, because this error would not say that one of them is wrong.
+        # The inner jaxprs are checked first, because check_jaxpr would not say that an inner jaxpr is wrong.
         core.check_jaxpr(jaxpr)
 
     def _equation(self, equation: core.JaxprEqn, is_inside: bool) -> None:

@@ -33,7 +33,7 @@ from programs.candidate import DEFAULT_TARGET, Rejection, Signature, Surrounding
 from reports import verdict
 from source import normalise
 
-# The differences of the second trace, apart from the interpreter.
+# What the second trace has different from the first trace, apart from the interpreter.
 FACTORS = (
     "its docstrings, comments and lines",
     "the name of its file",
@@ -50,10 +50,10 @@ FACTORS = (
 )
 (_TEXT, _NAME, _MODULES, _CALLS, _CALLER, _DEVICE, _SETTINGS, _USER, _FOLDERS, _HOST, _VARIABLES, _CLOCK) = FACTORS
 
-# The differences if the text of a file is traced unchanged.
+# The differences of a trace of a file whose text stays as it is.
 HERE_TOO = tuple(factor for factor in FACTORS if factor not in (_TEXT, _MODULES, _CALLS))
 
-# The environment variable that names the worker's interpreter, as two open files.
+# The environment variable with the numbers of two open files, which lead to and from the worker's second interpreter.
 _KNOWN = "EVOLVE_ELSEWHERE"
 
 _OTHER_SEED = "4321"
@@ -159,7 +159,7 @@ def _answer(request: dict[str, Any]) -> dict[str, str]:
     target = Target(*request["target"])
     drawn = hashlib.sha256(source.encode()).digest()
     if _CALLS in factors:
-        # The candidate is traced once for each other case, and twice for its own.
+        # The candidate is traced once for each other case, then twice for the requested case.
         signatures = [*request["others"], *signatures, *signatures]
     limits = Limits(**request["limits"])
     limits = dataclasses.replace(limits, cpu_seconds=len(signatures) * limits.cpu_seconds)

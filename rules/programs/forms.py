@@ -97,7 +97,7 @@ def _call(params: dict[str, Any], operands: Sequence[Any]) -> list[Any]:
     shared = dict(params["input_output_aliases"])
 
     def kernel(*references: Any) -> None:
-        # An input and an output may share memory; the body may name either of the two.
+        # The body may name an input, or the output that shares its memory, so both get the output's reference.
         same = (shared.get(number) for number in range(len(operands)))
         one = [references[number if out is None else len(operands) + out] for number, out in enumerate(same)]
         core.eval_jaxpr(body, (), *one, *references[len(operands) :])

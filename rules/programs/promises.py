@@ -53,7 +53,7 @@ def _converted(x: Any, dtype: Any) -> Any:
     info = jnp.iinfo(dtype)
     wide = x.astype(jnp.promote_types(x.dtype, jnp.float32))
     whole = jax.lax.sign(wide) * jax.lax.floor(jax.lax.abs(wide))
-    # These two bounds are powers of two, and exact.
+    # These two bounds are exact as floats, because each is zero or a power of two, apart from its sign.
     is_kept = (whole >= float(info.min)) & (whole < float(info.max + 1))
     plain = jax.lax.convert_element_type(x, dtype)
     other = jax.lax.select(whole >= 0, jnp.full_like(plain, info.min), jnp.full_like(plain, info.max))

@@ -125,7 +125,7 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "unspecified": _all(lambda value: value is named_sharding.UNSPECIFIED),
     "no mesh": lambda value: isinstance(value, (mesh_lib.Mesh, mesh_lib.AbstractMesh)) and value.empty,
     "no transforms": _all(lambda value: type(value) is tuple and not value),
-    # wire.py puts these values there, because derivatives are not sent.
+    # wire.py makes these values, because derivatives are not sent.
     "made": lambda _: True,
     # consistent.py checks these values, with the rest of a kernel's description.
     "of a kernel": lambda _: True,

@@ -18,7 +18,7 @@ from programs.jaxprs import Place
 
 _PRODUCTS = frozenset({"conv_general_dilated", "dot_general", "ragged_dot_general"})
 _EXACT = (jax.lax.Precision.HIGHEST, jax.lax.Precision.HIGHEST)
-# Narrower types are multiplied exactly everywhere.
+# Products of these types need a precision. Narrower types are multiplied exactly on every device.
 _WIDE = frozenset({"float32", "float64"})
 
 _UNPROMISED = {"gather": slicing.GatherScatterMode.CLIP, "scatter": slicing.GatherScatterMode.FILL_OR_DROP}

@@ -296,7 +296,7 @@ class _Packer:
         if type(value).__name__ in _SEMAPHORES:
             return ["semaphore", type(value).__name__]
         if isinstance(value, (np.dtype, scalar_types._ScalarMeta)):
-            # Some parameters hold jnp.float32 as it was given; it means the same.
+            # Some parameters hold a type such as jnp.float32 as it was given. It means the same as its dtype.
             return ["dtype", np.dtype(value).name]
         if isinstance(value, (prng.PRNGImpl, prng.KeyTy)):
             implementation = value if isinstance(value, prng.PRNGImpl) else value._impl
@@ -381,7 +381,7 @@ class _Unpacker:
     def _closed(self, number: int, consts: list[Any]) -> core.ClosedJaxpr:
         if consts:
             return core.ClosedJaxpr(self._jaxpr(number), [self.value(const) for const in consts])
-        # It is one object, so that a function that is called twice is exported once.
+        # A jaxpr without constants is closed once, so that a function that is called twice is exported once.
         return self._closed_alone.setdefault(number, core.ClosedJaxpr(self._jaxpr(number), []))
 
     def _jaxpr(self, number: int) -> core.Jaxpr:
@@ -399,7 +399,7 @@ class _Unpacker:
     def _tree(self, name: str, auxiliary: Any = None, children: Sequence[Any] = ()) -> Any:
         if name == "leaf":
             return jax.tree_util.tree_structure(0)
-        # The registry is the one that knows all types with which kernels are traced.
+        # Only tracing_registry knows all types with which kernels are traced.
         return jax.tree_util.PyTreeDef.from_node_data_and_children(
             tree_util.tracing_registry,
             (_NODES[name], self.value(auxiliary)),

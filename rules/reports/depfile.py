@@ -17,7 +17,7 @@ def write_depfile(path: str | None, output: str) -> None:
     files = set()
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        # The file that started this process is another one in the worker.
+        # `__main__` is left out, because it is another file if the worker runs the step.
         if file and name != "__main__" and os.path.abspath(file).startswith(packages):
             # Paths below the current folder are relative, so that they do not name this machine's folders.
             relative = os.path.relpath(file)

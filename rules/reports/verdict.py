@@ -67,7 +67,7 @@ def of_ending(ending: Ending, limits: Limits) -> Report:
     return rejected(kind, ending.reason(limits))
 
 
-# Remarks of a compiler to its own authors: "Please file a bug at https://…", "See go/… for details".
+# Remarks of a compiler for its own authors, such as "Please file a bug at https://…" or "See go/… for details".
 _FOR_ITS_AUTHORS = re.compile(
     r"""
     [\s;,]* (?: \( | \b(?:This\sis\san?\s(?:internal\s)?bug|This\sis\sunexpected|If\s[^.;]{1,80}?),?\s*(?:and\s)? )?

@@ -53,7 +53,7 @@ def source_digest(text: str) -> str:
     return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
 
 
-# Whether a rewrite of a parent may be proposed, given both texts.
+# A function that decides from both texts whether a rewrite of a parent may be proposed.
 Permits = Callable[[str, str], bool]
 
 

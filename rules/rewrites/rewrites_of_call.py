@@ -106,7 +106,7 @@ def _free_axes(source: Source, call: KernelCall) -> set[int]:
     said = {axis for axis, word in enumerate(words) if word == "parallel"}
     if call.kernel is None or call.keyword("input_output_aliases") is not None or call.prefetch:
         return said
-    # Random numbers follow one another from step to step; copies and semaphores may wait for one another.
+    # Random numbers depend on the order of the steps, and copies and semaphores may wait for one another.
     names = (source.qualified(node) for node in ast.walk(call.kernel.function) if isinstance(node, ast.Attribute))
     if any(name.startswith(f"{TPU}.") for name in names) or ".prng_" in source.text:
         return said

@@ -15,11 +15,11 @@ from source.kernel_body import KernelBody, Product
 from source.pallas_source import PALLAS, find_calls
 from source.source_text import Edit, Source
 
-# The numbers of parts that a product is cut in.
+# The numbers of parts into which a product is cut.
 _PARTS = (2, 4, 8)
 
-# No part is smaller: the matrix unit takes 256 of the contracted dimension and of the columns at a time, and with
-# few rows it waits for the next columns. Both are whole tiles of lanes and sublanes.
+# The least width and height (rows) of a part. The matrix unit takes 256 of the contracted dimension and of the columns
+# at a time, and with few rows it waits for the next columns. Both are whole tiles of lanes and sublanes.
 _WIDTH, _HEIGHT = 256, 128
 
 

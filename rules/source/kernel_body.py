@@ -49,7 +49,7 @@ class Product:
     left: ast.expr
     right: ast.expr
     statement: ast.Assign | ast.AugAssign
-    # The reference that takes the product whole, as it is or with `.astype(…)`: `ref[...] = jnp.dot(…)`, `+=` too.
+    # `ref` in `ref[...] = jnp.dot(…)`, also with `.astype(…)`, or in `ref[...] += jnp.dot(…)`; None: neither.
     target: str | None
 
 

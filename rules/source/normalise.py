@@ -18,7 +18,7 @@ from pathlib import Path
 START = "# EVOLVE-BLOCK-START"
 END = "# EVOLVE-BLOCK-END"
 
-# More bytes than any kernel has, and few enough for all code that reads a source.
+# The maximum number of bytes of a source: more than any kernel has, and few enough for all code that reads a source.
 _MOST_BYTES = 2**20
 
 # The declaration that Python looks for in the first two lines (PEP 263).
@@ -49,7 +49,7 @@ class NoSource(Exception):
 def read_source(path: str) -> bytes:
     """Reads a regular file, also if the path is a link to one. Raises NoSource, and OSError."""
     kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
-    # Checked before the file is opened, which may block, or do something to a device.
+    # The kind is checked before the file is opened, because opening may block, or do something to a device.
     kind = stat.S_IFMT(os.stat(path).st_mode)
     if kind != stat.S_IFREG:
         raise NoSource(f"a source must be a regular file, but this is {kinds.get(kind, 'a device')}")

@@ -16,7 +16,7 @@ from source import normalise
 Function = ast.FunctionDef | ast.Lambda
 Scope = ast.Module | ast.FunctionDef | ast.Lambda
 
-# `NAME = <whole number>`, as engine/search/proposal/mutation.h reads it; only the sweep may change it.
+# A line `NAME = <whole number>`, as engine/search/proposal/mutation.h reads it. Only the sweep may change such a line.
 _PARAMETER = re.compile(r"^[ \t]*(\w+)[ \t]*(?::[ \t]*int[ \t]*)?=(?!=)[ \t]*([0-9_]+)[ \t]*(?:#.*)?$", re.MULTILINE)
 
 
@@ -163,7 +163,7 @@ class Source:
         if names:
             return names[0]
         outer, _, last = module.rpartition(".")
-        # `import jax` has jax.lax in it, but not all of its packages.
+        # `import jax` imports jax.lax, too, but not all packages of jax.
         return f"{self.spelled(outer)}.{last}" if last == "lax" and self.spelled(outer) else None
 
     def calls(self, within: ast.AST, *functions: str) -> list[ast.Call]:

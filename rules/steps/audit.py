@@ -25,7 +25,7 @@ from reports.depfile import write_depfile
 # The sets of ordinary numbers, on which a reference has to be within its own tolerance.
 _PLAIN = frozenset(one.name for one in (PUBLIC, judge_inputs.TIMED[0]))
 
-# The values that are tried in place of an output, for an input set.
+# A function that returns the values that are tried in place of an output, for an input set.
 Guess = Callable[[InputSet], Array]
 
 
@@ -71,13 +71,13 @@ class Task:
     def _guesses(self, number: int) -> Iterator[tuple[str, Guess]]:
         yield "zeros", lambda drawn: np.zeros_like(self._oracle(number, drawn))
         yield "ones", lambda drawn: np.ones_like(self._oracle(number, drawn))
-        # The mean of a single number is that number.
+        # The mean of a single number is that number, and would be right.
         if self._oracle(number, PUBLIC).size > 1:
             yield (
                 "its mean",
                 lambda drawn: np.full_like(self._oracle(number, drawn), self._oracle(number, drawn).mean()),
             )
-        # Right values for other inputs, taken at the places where the other sets are compared.
+        # The right values for other inputs are tried, at the places where each set is compared.
         right = self._oracle(number, PUBLIC)
         yield (
             "the right output for other inputs",

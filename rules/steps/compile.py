@@ -31,7 +31,7 @@ from reports import verdict
 from reports.step import Step
 from reports.verdict import Report
 
-# The dumps that analyze reads; without the filter libtpu writes 300 files.
+# The passes whose dumps the step analyze reads. Without this filter, libtpu writes 300 files.
 _PASSES = "packed-bundles-post-ra|final_bundles|all-fingerprints|vmem_report|hlo-static-bundle-profile"
 
 # Modules and stages may have dashes in their names; the number between the two separates them.
@@ -39,7 +39,7 @@ _DUMP_NAME = re.compile(r"^\d+-(?P<module>[^<].*?)-(?:\d+-|(?=hlo\.))(?P<stage>[
 
 _TELLING = re.compile(r"exceed|limit|Used .* of|must be|not implemented", re.I)
 
-# Patterns of the compiler's message, and the kind that they stand for; the first match counts.
+# Two patterns that the compiler's message must both match, and the kind that they stand for. The first match counts.
 _KINDS = (
     (re.compile(r"vmem|CompileTimeScopedVmemOom", re.I), re.compile(r"RESOURCE_EXHAUSTED"), "out-of-memory"),
     (re.compile(r"smem", re.I), re.compile(r"RESOURCE_EXHAUSTED"), "out-of-memory"),
@@ -69,7 +69,7 @@ def _start(topology: str, flags: tuple[str, ...]) -> Callable[[bytes], bytes]:
         ALLOW_MULTIPLE_LIBTPU_LOAD="1",
         LIBTPU_INIT_ARGS=" ".join(
             [
-                # The compiler keeps one name for its dump folder; each request has another current folder.
+                # The compiler keeps the name of its dump folder, so each request has another current folder.
                 "--xla_jf_dump_to=.",
                 f"--xla_jf_dump_llo_pass_label_regex=^({_PASSES})$",
                 *(f"--{flag}" for flag in flags),

@@ -76,7 +76,7 @@ class _Widened(ast.NodeTransformer):
 
 
 _OF_A_DTYPE = frozenset(("finfo", "bitcast_convert_type", "view"))
-# The name of JAX's module in a changed text.
+# The name of jax.numpy in a changed text.
 _NUMPY = "_numpy_of_the_judge"
 _NARROW = ("bfloat16", "float16", "float32", "float64")
 
@@ -199,7 +199,7 @@ def _at(function: Function, inputs: list[Array], signature: dict[str, Any], regi
     return _outputs(found)
 
 
-# The smallest elements share one largest error, because that of a few says little: their share, and their least number.
+# The share and the least number of the smallest elements. They share one largest error: that of a few says little.
 _SMALLEST, _LEAST = 1 / 8, 256
 
 

@@ -47,7 +47,7 @@ FORMAT = "evolve-samples-2"
 # The edge's `protocol` in the manifest must be the same. Another way to measure needs another number.
 PROTOCOL = "cpu-abba-3"
 
-# More blocks in a run show nothing new, because the differences between runs remain.
+# The maximum number of blocks in a run. More show nothing new, because the differences between runs remain.
 _MOST_BLOCKS = 200
 # A sample takes at least this many seconds, with as many calls as needed, so that the time for reading the clock is
 # negligible.
@@ -56,10 +56,10 @@ _SHORTEST_SAMPLE = 0.0005
 _STEADY = 0.05
 _MOST_WARM_UPS = 20
 _INPUT_SETS = 3
-# Outputs are compared in the first block, and in one of this many blocks.
+# Outputs are compared in the first block, and on average in one of this many other blocks.
 _LOOK_AT = 8
 
-# One thread: the threads of a pool would wait for each other at the mercy of the machine's other work.
+# XLA has one thread: the threads of a pool would wait for each other whenever the machine does other work.
 _XLA_FLAGS = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 
 
@@ -199,19 +199,19 @@ def _measure(contents: dict[str, bytes], case: Case, is_checked: bool, effort: E
     key = int(of_program, 16) + process
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[key % len(cores)]})
-    # The order is drawn, but it is the same for the same programs.
+    # The order in which programs are timed is drawn, but it is the same for the same candidate and process.
     draw = np.random.Generator(np.random.Philox(key=key))
     try:
         program.configure_jax()
         _configure_calls()
-        # The oracle knows the first set; the others are this process's own.
+        # The oracle has values for the first set. The other sets are this process's own.
         numbers = (0, *range(1 + process * _INPUT_SETS, (1 + process) * _INPUT_SETS))
         drawn = [case.inputs(number) for number in numbers]
         inputs = _Inputs(case, is_checked, drawn, case.places(process, of_program))
         gc.disable()
         runs = []
         for number in range(effort.runs):
-            # The program that is laid out first is always faster, or always slower, by a percent, so they take turns.
+            # The program that is laid out first is always faster, or always slower, by a percent, so both take turns.
             names = ("anchor", "candidate") if (number + key) % 2 == 0 else ("candidate", "anchor")
             in_turn = {name: contents[name] for name in names}
             runs.append(_run(in_turn, inputs, effort.run_seconds, draw))

@@ -146,7 +146,7 @@ def _parameters(parent: Parent, names: list[str]) -> dict[str, int]:
 
 def _known(path: str | None) -> list[str]:
     """Returns the digests of the sources in a history."""
-    # A note may hold characters that end a line for Python, but not in JSON.
+    # Lines end only at newlines: a note may hold other characters that end a line for Python, but not in JSON.
     lines = read_text(path).split("\n") if path else []
     try:
         return [str(json.loads(line)["source"]) for line in lines if line]

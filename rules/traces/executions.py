@@ -19,7 +19,7 @@ from traces.xspace import Event, Plane
 
 Interval = tuple[int, int]
 
-# Picoseconds. The times of modules and of ops are rounded separately, from cycles.
+# In picoseconds. The times of modules and of ops may differ by this, because they are rounded separately, from cycles.
 _TOLERANCE = 1000
 # An execution that takes less than this share of the others' time for the same ops has not run.
 _SHORTEST_SHARE = 0.1
@@ -165,7 +165,7 @@ def _assign_ops(core: Core, ops: list[Event]) -> None:
     starts = [one.start for one in windows]
     latest = list(accumulate((one.end for one in windows), max))
     for op in sorted(ops, key=lambda op: (op.start, -op.duration)):
-        # An end before the start does not show where the op was.
+        # An op that ends before its start counts as an op without length, at its start.
         end = max(op.start, op.end)
         last = bisect_left(starts, end + _TOLERANCE + 1)
         candidates = []

@@ -327,7 +327,7 @@ def main(argv: list[str]) -> int:
     if not math.isfinite(args.floor):
         parser.error("--floor: expected a number of seconds")
     try:
-        # The names can be printed, whatever bytes they are.
+        # The names are made printable, whatever bytes they have.
         traces = {os.fsencode(path).decode(errors="replace"): Path(path).read_bytes() for path in args.trace}
         report = read_traces(traces, Asked(args.module, args.runs, args.floor))
     except OSError as error:

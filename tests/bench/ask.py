@@ -191,7 +191,7 @@ def search_tpe(count: Count, seed: int) -> None:
         point = tuple(list_of[trial.suggest_int(name, 0, len(list_of) - 1)] for name, list_of in values)
         return cost_of(count.time(point))
 
-    # There are twice as many trials, because TPE repeats points in the end.
+    # TPE repeats points in the end, so there are twice as many trials as points that may be tried.
     study.optimize(objective, n_trials=2 * count.most)
 
 

@@ -26,7 +26,7 @@ manifest=small/.evolve/small/build.ninja
 edges=$(grep -c '^  step = ' small/.evolve/small/rounds.ninja)
 printf '%s edges, built in %.0f s\n' "$edges" "$(awk "BEGIN { print $EPOCHREALTIME - $start }")"
 
-# row WHAT COMMAND…: prints the best of three runs. BEFORE runs before each run.
+# row WHAT COMMAND…: prints the best of three runs. The command $BEFORE, if it is set, runs before each run.
 row() {
   local what=$1 best=1e9 seconds kib
   shift

@@ -89,7 +89,7 @@ class Ends {
   Ends(const Ends&) = delete;
   Ends& operator=(const Ends&) = delete;
 
-  // Returns the time of a pod. Returns `now` if its end is not reported yet.
+  // Returns the time at which the end of an order's pod was reported; `now`: not reported yet.
   double of(const std::string& key, double now) {
     const std::lock_guard lock(mutex_);
     const auto found = times_.find(key);
@@ -143,7 +143,7 @@ int main(int count, char** arguments) {
 
   world::SystemClock clock;
   world::DiskFiles files;
-  auto guard = value_of(world::Guard::start());
+  auto guard = value_of(world::GuardProcess::start());
   world::LocalRunner local(guard, clock);
   auto cluster = value_of(Cluster::open({"", "", "evolve"}));
   auto address = value_of(remote_address({arguments[1], false, 10}));
@@ -177,7 +177,7 @@ int main(int count, char** arguments) {
   std::vector<double> reactions, from_end;
   std::set<uint64_t> done;
   uint64_t next = 0;
-  // A build has as many Jobs at a time (engine/app/elsewhere/nodes.cc).
+  // A build, too, gives a pool twice as many edges as run at a time (BuildPods::places()).
   const uint64_t places = 2 * static_cast<uint64_t>(at_once);
   while (done.size() < jobs) {
     while (next < jobs && next - done.size() < places) {

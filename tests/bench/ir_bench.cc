@@ -1,5 +1,5 @@
 // A benchmark of the schedule's reader and of the simulation, in one run with two peers on the same
-// bytes. The peers count lines, and count instructions by a search for " = ". Usage:
+// bytes. One peer counts lines; the other counts instructions by a search for " = ". Usage:
 //
 //   ir_bench SCHEDULE [OPERANDS.json]      SCHEDULE: a packed-bundles-post-ra dump
 //                                          OPERANDS.json: the operands of its kernel

@@ -51,7 +51,7 @@ def _log_sum(rows: list[Array], kept: Array) -> Array:
 
 
 # For each name: the shapes of the inputs, the shape of the output, and a function that takes the inputs and the kept
-# places. The rows are those of the first input.
+# places. The function gets only the rows of the first input that are compared, and returns the same rows of the output.
 TASKS: dict[str, tuple[list[tuple[int, int]], tuple[int, int], Callable[[list[Array], Array], Array]]] = {
     "sum": ([(2048, LENGTH), (LENGTH, 1024)], (2048, 1024), _sum),
     "attention": ([(2048, 128), (LENGTH, 128), (LENGTH, 128)], (2048, 128), _attention),

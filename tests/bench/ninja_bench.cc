@@ -70,8 +70,8 @@ void write(const fs::path& path, const std::string& text) {
 }
 
 // Writes a project of `edges` copies of small files, each from its own source. If `is_done`, also
-// writes empty outputs and a log in which they are up to date. Such edges have `generator = 1`,
-// because then no engine compares their commands with the log.
+// writes empty outputs and a log in which they are up to date. The edges of such a project have
+// `generator = 1`, so that no engine compares their commands with the log.
 void write_copies(const fs::path& folder, int edges, bool is_done = false) {
   constexpr int kPerFolder = 1000;
   std::string manifest = "rule cp\n  command = cp $in $out\n";
@@ -97,8 +97,8 @@ void write_copies(const fs::path& folder, int edges, bool is_done = false) {
   if (is_done) write(folder / ".ninja_log", log);
 }
 
-// Writes a manifest as the generators of large projects do: long command lines, many bindings,
-// order-only groups. It has `edges` compilations in files of sixty.
+// Writes a manifest as the generators of large projects do, with long command lines, many bindings
+// and order-only groups. Each of its files has sixty of the `edges` compilations.
 void write_large_manifest(const fs::path& folder, int edges) {
   constexpr int kPerFile = 60;
   std::string root =
@@ -148,7 +148,7 @@ struct Bench {
     return out;
   }
 
-  // Runs each engine's command in its folder, in turns; `prepare` runs before each run.
+  // Runs each engine `times` times, in turns and each time after `prepare`. Prints the results.
   void compare(
       const std::string& title, int times, const std::function<fs::path(const Engine&)>& where,
       const std::vector<std::string>& arguments,
@@ -187,8 +187,8 @@ struct Bench {
             [&](const Engine&) { return at; }, {"-t", "rules"});
   }
 
-  // Nothing is removed before the end, because a file system that has just lost many files is
-  // slower at making new ones.
+  // Returns the folder of an engine's copies. No copies are removed before the end, because a file
+  // system that has just lost many files is slower at making new ones.
   fs::path copies(const Engine& engine, const char* clone = "a") const {
     return folder / engine.name / clone / "work";
   }
@@ -212,13 +212,13 @@ struct Bench {
 
   void null() {
     make_copies();
-    // The first look after a build may have more to do, so it is not timed.
+    // The first null build may have more to do than a later one, so it is not timed.
     for (const Engine& engine : engines) run(command(engine, {}), copies(engine));
     compare(fmt::format("null: {} edges, {} files, nothing to do", edges, 2 * edges), rounds,
             [&](const Engine& engine) { return copies(engine); }, {});
   }
 
-  // Like null, but for more edges than a benchmark can run.
+  // Times null builds of outputs that no engine made, for more edges than a benchmark can run.
   void laid() {
     auto at = [&](const Engine& engine) { return copies(engine, "laid"); };
     for (const Engine& engine : engines) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A benchmark of steps that have nothing to do: evolve, ccache, Snakemake and DVC on N copies of small files.
-#   tests/bench/peers.sh [N]      N: 1000; DVC gets at most DVC_STAGES (100), because its time grows faster than N
+#   tests/bench/peers.sh [N]   N: default 1000; DVC gets at most DVC_STAGES (100), because its time grows faster than N
 # It prints the milliseconds per step and their ratio to evolve's. It installs the peers into build/bench-venv and by
 # apt. TMPDIR=/dev/shm measures the programs without the disk.
 set -euo pipefail
@@ -18,7 +18,7 @@ folder=$(mktemp -d "${TMPDIR:-/tmp}/evolve-bench-XXXXXX")
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 
-# seconds COMMAND…: prints the best of three runs. BEFORE runs before each run.
+# seconds COMMAND…: prints the best of three runs. The command $BEFORE, if it is set, runs before each run.
 seconds() {
   local best=1e9 start took
   for _ in 1 2 3; do
@@ -61,7 +61,7 @@ cd "ninja-$steps"
 row restored evolve "$steps" "$(BEFORE='rm -f out/*' seconds "$evolve" ninja --quiet)"
 cd ..
 
-# A compilation that ccache has stored: its look-up and the copy of the object.
+# Times compilations that ccache has stored: each is a look-up and a copy of the object.
 mkdir c && cd c
 export CCACHE_DIR=$folder/c/cache
 hits=$((steps < 300 ? steps : 300))

@@ -34,7 +34,7 @@ os.environ.update(
     JAX_PLATFORMS="cpu",
     TPU_SKIP_MDS_QUERY="1",
     ALLOW_MULTIPLE_LIBTPU_LOAD="1",
-    # The compiler has one dump folder all its life: the current one.
+    # The dump folder cannot be changed later. So it is the current folder, which _compile() changes.
     LIBTPU_INIT_ARGS="--xla_jf_dump_to=. --xla_jf_dump_llo_pass_label_regex=^(packed-bundles-post-ra|vmem_report)$",
 )
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "rules"))
@@ -46,7 +46,7 @@ from judge import operands
 from programs import wire
 
 OPS = "tokamax._src.ops"
-# Tables, and the module and the class of each table's operation.
+# For each table of tokamax: the module and the class of its operation.
 TABLES = {
     "ragged_dot": (f"{OPS}.ragged_dot.pallas_mosaic_tpu", "PallasMosaicTpuRaggedDot"),
     "flash_attention": (f"{OPS}.attention.pallas_mosaic_tpu", "PallasMosaicTpuFlashAttention"),
@@ -64,7 +64,7 @@ TABLES = {
 # The peak of one core for bfloat16, in operations per second.
 PEAK_FLOPS = 1153.5e12
 
-# Forms of a grouped matmul, by the dimensions that it contracts.
+# What the name of a family says of the form of a grouped matmul, by the dimensions that the matmul contracts.
 _FORMS = {"[[1],[1]]": "", "[[1],[2]]": ", transposed", "[[0],[0]]": ", of weights"}
 
 
@@ -243,7 +243,7 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     from jax._src.pallas.mosaic import tpu_info  # noqa: PLC0415
 
-    # Kernels ask which chip they are compiled for.
+    # Kernels look up the chip that they are compiled for by the device of this machine, which is a CPU.
     tpu_info.registry["cpu"] = lambda: tpu_info._get_tpu_info_impl(tpu_info.ChipVersion.TPU_7X, 1)
     from jax.experimental import topologies  # noqa: PLC0415
 

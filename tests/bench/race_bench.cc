@@ -2,9 +2,9 @@
 //
 //   race_bench [ROUNDS]        ROUNDS: the number of rounds to draw (default: 2000)
 //
-// A round's variants are drawn from recorded runs (tests/data/runs.jsonl, by `timing.py --record`).
-// These are programs with known shares of the seed's work, measured in short runs, like the race's
-// screening, and in longer runs, like those of its finalists. Their samples are drawn with
+// A round's variants are programs with known shares of the seed's work. `timing.py --record` has
+// measured them (tests/data/runs.jsonl) in short runs, like the race's screening, and in longer
+// runs, like those of its finalists. A variant's samples are drawn from its program's runs, with
 // replacement. Both ways use the same selection. The benchmark prints the device time of racing as
 // a share of that of the repeats. For both ways it prints how often the leader is truly slower than
 // the best by more than scores resolve, and how often a variant that is no faster than the seed is
@@ -52,7 +52,7 @@ double run_seconds(const Effort& effort) {
   std::exit(1);
 }
 
-// A program next to the seed: the logarithm of the ratio of times in each run.
+// A program, with the logarithm of the ratio of its time to the seed's in each run.
 struct Program {
   double share = 1;           // work, relative to the seed's
   double truth = 0;           // the mean of all longer runs
@@ -60,7 +60,7 @@ struct Program {
   std::vector<double> longer;
 };
 
-// Reads lines {"program", "share", "run_seconds", "log_ratios"}.
+// Reads tests/data/runs.jsonl, with lines {"program", "share", "run_seconds", "log_ratios"}.
 std::vector<Program> read_programs() {
   const Timing timing;
   std::ifstream file(EVOLVE_SOURCE "/tests/data/runs.jsonl");
@@ -119,7 +119,7 @@ class Bench {
   }
 
   void race(Errors& errors) {
-    std::vector<search::Runner> runners;
+    std::vector<search::Contender> runners;
     Errors unjudged;  // not counted, because a short measurement decides nothing
     for (size_t i = 0; i < round_.size(); ++i) {
       const search::Evaluated short_time =
@@ -151,7 +151,7 @@ class Bench {
       errors.false_wins += 1;
     }
     search::Evaluated out;
-    out.id = fmt::format("v{:04}", number + 1);
+    out.id = VariantId(static_cast<int>(number) + 1);
     out.parameters["number"] = static_cast<int64_t>(number);
     out.time_kind = "measured";
     out.seconds[kCase] = decision.ratio.value;

@@ -49,7 +49,7 @@ SIGNATURE = {
 # The outputs of a baseline are not checked, so the case has no expected values.
 CASE = Case({}, SIGNATURE, {}, "a secret")
 LIMITS = Limits(300, 3600, 8 * 2**30)
-# The decisions on sound samples.
+# The possible decisions on sound samples.
 COMPARISONS = ("faster", "slower", "tie", "unstable")
 # The bodies that programs repeat. They are bound by arithmetic, by memory, or by special functions.
 BODIES: dict[str, tuple[int, Callable[[Any, Any, Any], Any]]] = {

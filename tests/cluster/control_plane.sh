@@ -149,6 +149,6 @@ crash() {
 
 stop_cluster() {
   local pid
-  # The test may have ended some servers before.
+  # The test may have ended some servers already, which is not an error.
   for pid in "$cluster"/*.pid; do crash "$(basename "$pid" .pid)"; done
 }

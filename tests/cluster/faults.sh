@@ -1,4 +1,4 @@
-# Campaigns with every fault that clusters have. run.sh sources this file after rounds.sh.
+# A campaign with the faults that clusters have. run.sh sources this file after rounds.sh.
 # shellcheck shell=bash disable=SC2154 # variables of run.sh
 
 # once NAME: fails if the store of campaign NAME got a run's record twice, because then a run was measured twice.
@@ -19,7 +19,7 @@ some_pod() {
 # during: succeeds while the campaign is at work.
 during() { kill -0 "$builder" 2>/dev/null; }
 
-# Each campaign here has a store of its own, which is empty at first.
+# The campaign has a folder of the store to itself, which is empty at first.
 POOLS="session: { max_iterations: 3 }
 batch: { variants_per_round: 2, top_k: 1 }
 cluster:

@@ -17,7 +17,7 @@ while [ "$kills" -lt "${KILLS:-15}" ]; do
   evolve_in build >"$folder/killed.log" 2>&1 &
   builder=$!
   timeout "$((RANDOM % 6)).$((RANDOM % 10))$((RANDOM % 10))" tail --pid="$builder" -f /dev/null || true
-  # A build that has ended was not killed.
+  # A build that has ended cannot be killed, so the kills end here.
   during || break
   # Kills the program, and its shell ends, too.
   pkill -9 -P "$builder" || true

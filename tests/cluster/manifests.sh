@@ -20,7 +20,7 @@ accepted() {
   case $said in *[Ww]arning* | *"would violate"*) fail "$2 is warned of: $said" ;; esac
 }
 
-# The set-up, with a fake gcloud and a kubectl that asks this cluster.
+# The set-up runs with a fake gcloud, and with a kubectl that asks this cluster.
 mkdir -p "$folder/tools"
 cat >"$folder/tools/gcloud" <<SCRIPT
 #!/bin/sh
@@ -35,7 +35,7 @@ echo "kubectl \$*" >>"$folder/called"
 exec "$KUBERNETES" kubectl --kubeconfig "$cluster/admin.kubeconfig" "\$@"
 SCRIPT
 chmod +x "$folder/tools/gcloud" "$folder/tools/kubectl"
-# set_up NAME [OPTION…]
+# set_up NAME [OPTION…]: runs gke-setup.sh with the OPTIONs. The output goes to $folder/NAME.
 set_up() {
   local name=$1
   shift

@@ -19,7 +19,7 @@ TEXT
 evolve_in() {
   (cd "$project" && KUBECONFIG=$cluster/evolve.kubeconfig exec "$EVOLVE" "$@" -p small/nodes.yaml)
 }
-# nothing_left WHAT: fails if a Job, pod or ConfigMap of ours is on the cluster.
+# nothing_left WHAT: fails if a Job or ConfigMap of ours is on the cluster.
 nothing_left() {
   local left
   left=$(kubectl get -n evolve jobs,configmaps -l app.kubernetes.io/managed-by=evolve -o name)

@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
 # The cluster tier: a real control plane with TLS and RBAC on this machine, nodes that are processes here, and nginx as
-# the store. Evolve is the client of both, with the rights of the Role that we ship.
+# the store. Evolve is the client of the control plane, with the rights of the Role that we ship, and of the store.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-# A build waits for its cluster without a time limit, so this script has a limit. The tier takes six to fifteen minutes.
+# A build may wait for its cluster for a long time, so this script has a limit. The tier takes six to fifteen minutes.
 [ -n "${IS_LIMITED:-}" ] || IS_LIMITED=1 exec timeout --kill-after=60 30m bash tests/cluster/run.sh "$@"
 source pipelines/setup.sh
 source tests/cluster/control_plane.sh
 EVOLVE=${EVOLVE:-$PWD/build/release/evolve}
 
 folder=$(mktemp -d)
-# end COMMAND: cleans up. It runs last, even if COMMAND failed unexpectedly.
+# end COMMAND: cleans up. It runs last, even if COMMAND failed unexpectedly; then it prints the ends of the logs.
 end() {
   local code=$? pid log
   if [ "$code" != 0 ]; then
     printf 'cluster: FAILED: ended with %s after %s s in: %s\n' "$code" "$SECONDS" "$1" >&2
-    # The first error of a log is far above the log's end.
+    # The first errors of a log are far above its end, so they are printed, too.
     for log in "$folder"/*.log; do
       printf '%s: %s\n' "${log##*/}" "$(grep -a 'evolve: error: ' "$log" | head -n 5; tail -n 3 "$log")" >&2
     done
@@ -39,7 +39,7 @@ fail() {
   printf 'cluster: FAILED: %s\n' "$*" >&2
   failures=$((failures + 1))
 }
-# write_token_kubeconfig USER [PORT]: writes evolve.kubeconfig for the user that this YAML describes.
+# write_token_kubeconfig USER [PORT]: writes evolve.kubeconfig for a user. USER is the YAML of the user's credential.
 write_token_kubeconfig() {
   sed -e "s|^- {name: admin, .*|- {name: evolve, user: {$1}}|" -e 's/user: admin/user: evolve/' \
     -e "s|127.0.0.1:$API_PORT|127.0.0.1:${2:-$API_PORT}|" "$cluster/admin.kubeconfig" >"$cluster/evolve.kubeconfig"

@@ -57,7 +57,7 @@ class Handler(BaseHTTPRequestHandler):
                     raise TimeoutError
             self.wfile.write(b"0\r\n\r\n")
         except (OSError, http.client.HTTPException):
-            # Cuts the connection without an answer.
+            # Cuts the connection, without the rest of the answer.
             self.close_connection = True
             self.connection.shutdown(socket.SHUT_RDWR)
         finally:

@@ -134,7 +134,7 @@ TEMPLATE_TEST_CASE("links", "[contract]", RealLinks, MemoryLinks) {
     CHECK((*link)->target == file);
   }
   CHECK(!*links.look(path, {}));
-  // A hard link needs an existing file. Without such a file, the file that was at the path stays.
+  // A hard link needs an existing target. Without one, the file at the link's own path stays.
   CHECK(!*links.make(path, {world.at("none"), true}));
   CHECK(*files.digest(path) == content_digest("one"));
   // A symbolic link does not need its target.
@@ -205,7 +205,7 @@ TEST_CASE("a file whose stamp is known is not read, one that is too new has none
   REQUIRE(fresh);
   CHECK((*fresh)->stamp == Digest{});
   fs::last_write_time(path, fs::last_write_time(path) - std::chrono::hours(1));
-  // The time of this change counts, too, so the file gets a stamp only after a while.
+  // Setting the time is a change, too, so the file gets a stamp only after a while.
   std::optional<FileState> settled;
   while (!settled || settled->stamp == Digest{}) settled = **files.look(path, nullptr);
   CHECK(settled->content == content_digest("one"));
@@ -233,7 +233,7 @@ TEST_CASE("a memo in memory and one on disk", "[contract]") {
     REQUIRE(memo);
     CHECK(warning.empty());
     check_memo(**memo);
-    // Another process sees the result.
+    // A memo that is opened again, as by another process, has the result.
     auto again = cache::SqliteMemo::open(folder / "memo.db", warning);
     REQUIRE(again);
     CHECK(*(*again)->find(content_digest("k")));

@@ -3,10 +3,10 @@
 # folder without a network. A bundle with one changed bit, or a harmful bundle, is refused, and the message names the
 # place.
 source "$(dirname "${BASH_SOURCE[0]}")/../project.sh"
-# The numbers of the calls in which a process fails.
+# The numbers of the failing calls. For each number N, the Nth call of each kind of system call fails.
 CALLS=${CALLS:-}
 FLIPS=${FLIPS:-8}
-# The seconds between two moments of kills.
+# The first kill comes after 0.004 s. In each further run, the kill comes this many seconds later.
 STEP=${STEP:-0.03}
 
 warm_up
@@ -60,7 +60,7 @@ for bad in evil/*; do
 done
 [ "$count" -gt "$FLIPS" ] || fail "only $count bad bundles of $size bytes"
 
-# The words in other people's selections are shown, but never as orders to the terminal.
+# The words in other people's selections are shown, but control characters never reach the terminal.
 rm -rf victim && mkdir -p victim/small && cp small/*.* victim/small/
 (cd victim && "$EVOLVE" import ../orders.evolve -p small/small.yaml) >imported.txt 2>&1 || fail "import of odd words: $(cat -v imported.txt)"
 for how in "" 1 "--json" "1 --json"; do
@@ -91,7 +91,7 @@ after() {
   ! "half_$2" || fail "$1: left half of it"
   [ "$code" -ge 128 ] || [ "$code" -eq 0 ] || grep -Eq 'evolve: error: |GLIBC|librar' said || fail "$1: code $code: $(cat said)"
   [ "$code" -ne 70 ] || fail "$1: $(cat said)"
-  # The process may have done its work before its end came.
+  # If the process did its work before it ended, the result is removed, so that the next time has work, too.
   ! "right_$2" || "clear_$2"
   ("$2") >said 2>&1 || fail "$1: the next time: $(cat said)"
   "right_$2" || fail "$1: the next time it is not right"

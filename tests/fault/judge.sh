@@ -35,7 +35,7 @@ def strike(what: str) -> bool:
         return False
     return True
 PY
-# A child that will be killed does no work, so that it cannot end before.
+# A child that will be killed does no work, so that it cannot end before the kill.
 sed -i 's/^    read_end, write_end = os.pipe()$/&\n    is_struck = strike("killed")\n    function = signal.pause if is_struck else function/' rules/process/child.py
 sed -i 's/^    os.close(write_end)$/&\n    if is_struck:\n        select.select([read_end], [], [], 5)\n        stop(pid)/' rules/process/child.py
 sed -i 's/^        self._pid = pid$/&\n        if strike("server"):\n            kill_group(pid)/' rules/process/child.py

@@ -31,7 +31,7 @@ for ((kill = 1; kill <= KILLS; kill++)); do
   while kill -0 "$engine" 2>/dev/null && [ "$(wc -l <"$PROJECT/events.log")" -lt "$events" ]; do :; done
   kill -9 "$engine" 2>/dev/null
   wait "$engine" 2>/dev/null
-  # The guard ends the running commands as soon as it sees the engine end.
+  # The guard process ends the running commands as soon as it sees the engine end.
   for _ in $(seq 200); do
     [ -z "$(left_behind)" ] && break
     read -rt 0.05 <> <(:) || true

@@ -1,5 +1,5 @@
-// Fault tests of the ports: every call to the world fails once. However that build ends, the next
-// build must have the same result.
+// Fault tests of the ports: each call to the world fails in one build. However that build ends, the
+// next build must have the same result as a build without a fault.
 #include <catch2/catch.hpp>
 
 #include "tests/fakes.h"

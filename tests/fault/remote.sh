@@ -194,7 +194,7 @@ chmod u+w "${blobs[@]}" && echo >>"${blobs[0]}" && rm "${blobs[1]}"
 grep -q 'replaced from the remote cache' said && grep -q 'lost: 1 blobs: taken' said || fail "repair: $(cat said)"
 "$EVOLVE" cache verify --state .evolve >said 2>&1 || fail "after the repair: $(cat said)"
 
-# A campaign.
+# Two state folders share a campaign through nginx.
 rm -rf "$PROJECT/store"
 serve
 mkdir "$PROJECT/elsewhere" && cp -r "$PROJECT"/{small,rules,.venv} "$PROJECT/elsewhere/"
@@ -249,7 +249,7 @@ machine bucket-other
 builds "a bucket, another prefix" "$STEPS" "$STEPS" --remote-cache gs://machines
 warns "a bucket, another prefix" 0
 rm -rf "$PROJECT/whole" && cp -a "$PROJECT/store" "$PROJECT/whole"
-# The server's own metadata of an object stays as it is.
+# The damage leaves out the files in which the server keeps its own metadata of objects.
 objects() { GLOBIGNORE='*.metadata'; cd machines/team && eval "$1"; }
 damaged "a bucket, wrong objects" "team%2Fcas%2F.*does not match its digest: rejected, like 39 more" objects 'flip_all cas/*'
 damaged "a bucket, short objects" "team%2Fcas%2F.*does not match its digest: rejected" objects 'cut_all cas/*'

@@ -43,7 +43,7 @@ wait "$first" 2>/dev/null
 wait "$second" || fail "the second engine: $(cat "$PROJECT/2.out")"
 [ "$(tr '\n' ' ' <"$PROJECT/ran.log")" = "end end " ] || fail "it ran the step anew: $(cat "$PROJECT/ran.log")"
 
-# A campaign.
+# The engines build one campaign.
 new_project
 at_once build round-2 -p small/small.yaml --json
 twice=$(cat "$PROJECT"/[1-8].out | grep '"finished"' | grep '"outcome":"ran"' |

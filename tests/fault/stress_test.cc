@@ -92,7 +92,7 @@ struct Stress {
 }  // namespace
 
 TEST_CASE("ten thousand commands at -j 64 leave nothing behind", "[fault]") {
-  // The first build opens /dev/null once and keeps it open.
+  // The first build opens /dev/null once and keeps it open, so it comes before the count.
   REQUIRE(Stress(1).build(0));
   REQUIRE(!has_children());
   const size_t before = open_descriptors();

@@ -1,6 +1,6 @@
-// A fuzz test of the reader of bundles. The bytes of a bundle may have a valid seal, because a
-// stranger can seal anything. The reader may write only the blobs, into the folder that it gets,
-// and must remove them in the end.
+// A fuzz test of the reader of bundle files. A bundle file may have a valid seal, because anybody
+// can seal anything. The reader may write only the blobs, into the folder that it gets, and must
+// remove them in the end.
 #include <unistd.h>
 
 #include <cstdint>

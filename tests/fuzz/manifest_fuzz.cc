@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   Graph graph;
   graph.set_most_text(size_t{1} << 16);
-  // Every included file is the same manifest again, to a small depth.
+  // Every included file is the same manifest again. The fourth include fails.
   int left = 4;
   LoadText load = [&](const std::string&) -> Result<std::string> {
     if (left-- == 0) return bad_input("No such file or directory");

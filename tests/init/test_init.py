@@ -68,7 +68,7 @@ def layers(x: Any, *weights: Any) -> Any:
 @pytest.mark.parametrize(
     ("function", "shapes", "axes"),
     [
-        # All sizes are the same number. Two sizes are the same dimension only if they must be equal.
+        # Many sizes are the same number, but two sizes are the same dimension only if they must be equal.
         (product, [(SIZE, SIZE), (SIZE, SIZE)], [("D0", "D1"), ("D1", "D2"), ("D0", "D2")]),
         (softmax, [(8, SIZE)], [("D0", "D1"), ("D0", "D1")]),
         (with_bias, [(SIZE, SIZE), (SIZE,)], [("D0", "D1"), ("D1",), ("D0", "D1"), ("D0",)]),

@@ -137,6 +137,12 @@ def test_a_model_in_a_model_is_a_function_of_its_own(translated: Callable[..., T
     assert "hasattr" not in found.text
 
 
+def test_what_every_model_of_pytorch_has_is_not_taken_for_missing(translated: Callable[..., Translated]) -> None:
+    assert "relu" not in translated("pass", "return torch.relu(x) if hasattr(self, 'other') else x").text
+    with pytest.raises(Wrong):
+        translated("pass", "return torch.relu(x) if hasattr(self, 'state_dict') else x")
+
+
 LISTS = [
     ("for layer in self.parts:\n    x = torch.relu(layer(x))\nreturn x", ["parts_0", "parts_1"]),
     ("for i in range(len(self.parts)):\n    x = F.relu(self.parts[i](x))\nreturn x", ["parts_0", "parts_1"]),

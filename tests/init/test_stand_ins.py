@@ -37,7 +37,7 @@ def _text(body: str, shapes: list[jax.ShapeDtypeStruct]) -> str:
             "jax.lax.fori_loop(0, 3, lambda i, é: é @ w, x)",
             f"jax.lax.fori_loop(0, 3, lambda i, é: jnp.matmul(é, w, {WIDE}){NARROWED}, x)",
         ),
-        # These are wide already, or are not sums of products.
+        # These operations are wide already, or are not sums of products, so they stay.
         (f"jnp.dot(x, w, {WIDE})", f"jnp.dot(x, w, {WIDE})"),
         ("x.astype(jnp.float32) @ w.astype(jnp.float32)", "x.astype(jnp.float32) @ w.astype(jnp.float32)"),
         ("x + w", "x + w"),

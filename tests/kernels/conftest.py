@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 RULES = ROOT / "rules"
-# The judge's own modules, and the kernels as their users import them.
+# The tests import the judge's own modules, and the kernels as their users import them.
 sys.path[:0] = [str(ROOT / "tests" / "steps"), str(RULES), str(ROOT)]
 
 from corpus import Task

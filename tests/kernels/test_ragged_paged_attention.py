@@ -88,7 +88,7 @@ def test_heads_go_side_by_side_in_equal_parts() -> None:
 
 
 def test_blocks_of_queries_are_as_long_as_sequences_have_queries() -> None:
-    # A block has at least eight rows of queries and heads, which fill a register.
+    # A block has at least eight rows of queries and heads, which fill a register, unless there are fewer.
     assert kernel.queries_of_block(64, 128, 128, 4) == 2
     assert kernel.queries_of_block(64, 128, 128, 1) == 8
     assert kernel.queries_of_block(64, 4096, 16, 4) == 64

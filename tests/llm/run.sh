@@ -41,7 +41,7 @@ END
 # in_project COMMAND…: runs evolve. All campaigns share a state folder, and therefore the seed's results.
 in_project() { (cd "$PROJECT" && exec "$EVOLVE" "$@" --state state); }
 
-# is WHAT EXPECTED ACTUAL
+# is WHAT EXPECTED ACTUAL: counts a check, which fails unless EXPECTED and ACTUAL are the same.
 is() {
   COUNT=$((COUNT + 1))
   [ "$2" = "$3" ] || fail "$1: '$3' instead of '$2'"
@@ -50,7 +50,7 @@ is() {
 new_project
 warm_up
 lend_results "$PROJECT/state"
-# The script doubles the first parameter. From this value on, two doublings make the kernel faster.
+# The script doubles the first parameter. Two doublings of this value make the kernel faster.
 sed -i 's/^BLOCK_M = 512/BLOCK_M = 128/' "$PROJECT/small/kernel.py"
 choose_llm_ports
 start_llm || finish 0

@@ -27,7 +27,7 @@ PY
     --timeout "${TIMEOUT:-20}" --silence "${TIMEOUT:-20}" --tries 2 2>&1)
   CODE=$?
   [ "$CODE" -eq 0 ] || return 0
-  # The digest that the prompt step would have written.
+  # Writes the digest that the prompt step would have written.
   digest=$(grep -o '"request_digest": "[^"]*"' "$out/exchange.json")
   sed -i "s/\"request_digest\": \"[^\"]*\"/$digest/" "$out/prompt.json"
   "$STEPS/adopt" --round 1 --id v0001 --place 0 --spec "$work/spec.json" --seed "$work/seed.py" --prompt "$out/prompt.json" \

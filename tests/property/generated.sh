@@ -52,12 +52,12 @@ compare() {
   same -t graph
   same no_such_target
   for tool in $("$STOCK" -t targets all | sed 's/: .*//' | head -25); do same -t query "$tool"; done
-  # Stock ninja cannot go on when a dyndep file is missing.
+  # Stock ninja's -n cannot go on if a dyndep file is missing, so -n is left out for a manifest with dyndep files.
   grep -q dyndep build.ninja || diff <("$STOCK" -n -v "$target" | sed 's/^\[[^]]*\] //' | sort) <("$EVOLVE" ninja -n -v "$target" | sed 's/^\[[^]]*\] //' | sort) \
     >"$PROJECT/diff" || fail "$name: other commands: $(cat "$PROJECT/diff")"
   "$EVOLVE" ninja --quiet "$target" >"$PROJECT/log" 2>&1 || fail "$name: the build: $(tail -20 "$PROJECT/log")"
   [ "$("$EVOLVE" ninja "$target")" = "ninja: no work to do." ] || fail "$name: something runs again: $("$EVOLVE" ninja -n -d explain "$target" 2>&1 | head -20)"
-  # The same with the dyndep files, which exist now.
+  # The dyndep files, if there are any, exist now and count in these answers.
   same -t graph
   same -n -v -t clean
 }

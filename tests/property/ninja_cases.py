@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# Files that belong to the records, not to the projects.
+# Files in which ninja and evolve keep records. They are not files of the project.
 _RECORDS = re.compile(r"(^|/)\.(ninja_(log|deps|lock)|evolve)")
 
 

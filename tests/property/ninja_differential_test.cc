@@ -170,7 +170,7 @@ std::string ours() {
 TEST_CASE("stock ninja and evolve answer alike", "[ninja]") {
   REQUIRE(fs::exists(stock()));
   int failures = 0;
-  // CI has the time for more manifests.
+  // CI, which sets THOROUGH, has the time for more manifests.
   const uint64_t manifests = std::getenv("THOROUGH") != nullptr ? 1500 : 300;
   for (uint64_t seed = 0; seed < manifests && failures < 3; ++seed) {
     Random random(seed, 7);
@@ -324,7 +324,7 @@ TEST_CASE("stock ninja and evolve build alike", "[ninja]") {
       const std::string options = fmt::format("-j{}", 1 + random.below(4));
       std::string stock_says = answer(stock(), theirs, options);
       std::string we_say = answer(ours(), mine, options);
-      // Chance decides which of the two programs builds by times, because both keep the same logs.
+      // Chance decides which program builds by times, because both programs keep the same logs.
       const bool is_ours = random.below(4) != 0;
       std::string times_say = is_ours ? answer(ours(), by_times, "--mtime " + options)
                                       : answer(stock(), by_times, options);

@@ -39,8 +39,8 @@ serve_bazel_remote() {
     --http_address "127.0.0.1:$(free_port)" --grpc_address none "$@"
 }
 
-# serve_bucket: restarts a bucket. Its protocol differs from that of a web server: it gives the size of each object with
-# its content.
+# serve_bucket: restarts a bucket. Its protocol is the JSON API of Google Cloud Storage, and not that of a web server
+# (cache/README.md).
 serve_bucket() {
   stop_serving
   start bucket_server "$PROJECT/store" "$(free_port)"
@@ -62,7 +62,7 @@ free_port() {
   cat "$PROJECT/port"
 }
 
-# start COMMAND…: starts a server on this port. Returns when the server answers.
+# start COMMAND…: starts a server on the port that free_port prints. Returns when the server answers.
 start() {
   local port
   port=$(free_port)

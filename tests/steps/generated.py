@@ -453,7 +453,7 @@ def compile_all(folder: str) -> None:
     )
     from jax._src.pallas.mosaic import tpu_info  # noqa: PLC0415
 
-    # Pipelines ask which device they run on.
+    # Pallas's pipelines ask which device they run on, so the answer for a CPU is a TPU 7x.
     tpu_info.registry["cpu"] = lambda: tpu_info._get_tpu_info_impl(tpu_info.ChipVersion.TPU_7X, 1)
     topology = topologies.get_topology_desc(platform="tpu", topology_name="tpu7x:2x2x1")
     sharding = jax.sharding.SingleDeviceSharding(topology.devices[0])

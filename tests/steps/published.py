@@ -122,7 +122,7 @@ def main(folder: Path) -> None:
     )
     from jax._src.pallas.mosaic import tpu_info  # noqa: PLC0415
 
-    # Kernels ask which chip they are compiled for.
+    # Kernels ask which chip they are compiled for, so the answer for a CPU is a TPU 7x.
     tpu_info.registry["cpu"] = lambda: tpu_info._get_tpu_info_impl(tpu_info.ChipVersion.TPU_7X, 1)
     device = topologies.get_topology_desc(platform="tpu", topology_name="tpu7x:2x2x1").devices[0]
     sharding = jax.sharding.SingleDeviceSharding(device)

@@ -17,8 +17,8 @@ HONEST = entries(HERE / "honest")
 STYLES = entries(HERE / "styles")
 CHEATS = entries(HERE / "cheats")
 QUICK = {"honest/matmul/plain"}
-# The whole corpus takes more than an hour, so CI judges one style, every fourth honest kernel, the first cheat for each
-# defence and every second one of the other cheats, and it leaves out the longest of them. .ci/full judges all.
+# The whole corpus takes more than an hour. So CI judges one style, every fourth honest kernel, the first cheat for each
+# defence, and every second one of the other cheats, but not the kernels in LONG. .ci/full judges all kernels.
 IN_CI = {"styles/layer_norm/kernel"}
 LONG = {
     "cheats/first/lowest_without_a_start",

@@ -66,7 +66,7 @@ def test_a_report_of_an_earlier_version_has_other_names(tmp_path: Path, capsys: 
 
 
 def test_what_hangs_on_its_own_docstring_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    # The judge replaces docstrings.
+    # The judge replaces docstrings, so it judged another program than the file's.
     assert "differs from the one" in _told(tmp_path, _judged(BY_DOCSTRING, tmp_path), capsys)["square"]
 
 

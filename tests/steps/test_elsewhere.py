@@ -144,7 +144,7 @@ def test_what_was_called_before_makes_no_other_program(lower: Lower) -> None:
 def test_a_kernel_that_does_not_end_elsewhere_is_told_so(lower: Lower) -> None:
     report = lower(f"{SEED}\nwhile __name__ != 'kernel':\n    pass\n", cpu_seconds=2)
     assert report["kind"] == "nondeterministic", report
-    # On a busy machine the wall time may run out before the CPU time.
+    # On a busy machine the wall time may run out before the CPU time, so the end of the reason may differ.
     told = "not reproducible: the program changes with what it must not depend on; there it fails: did not end within "
     assert report["reason"].startswith(told)
 

@@ -232,7 +232,7 @@ def test_what_a_step_reads_or_writes_out_of_order_is_told(
     with pytest.raises(Overlap, match=said):
         blocks.check_order([True])
     if not more:
-        # An output that nobody reads is working memory.
+        # An output that nobody reads is working memory, so the order of its blocks does not matter.
         blocks.check_order([False])
 
 

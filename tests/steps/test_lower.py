@@ -72,7 +72,7 @@ def test_a_source_is_a_module_in_which_a_dataclass_finds_itself(lower: Lower) ->
 
 
 def test_a_gradient_through_a_cast_has_a_form_on_the_wire() -> None:
-    # JAX gives the transposed cast a sharding over no devices.
+    # JAX gives the transposed cast a sharding over no devices, which needs a form on the wire, too.
     def cast(x: jax.Array) -> jax.Array:
         return x.astype("bfloat16").astype("float32")
 
@@ -197,7 +197,8 @@ def matmul(x, y):
 }
 
 
-# Without root, namespaces need a user namespace, and processes outside of it run as the same user.
+# Without root, namespaces need a user namespace, and processes outside of it run as the same user. So each candidate
+# is tried as nobody, too.
 USERS = [None, pytest.param(NOBODY, marks=pytest.mark.skipif(not IS_THOROUGH_ROOT, reason="THOROUGH=1, as root"))]
 
 
@@ -205,7 +206,7 @@ USERS = [None, pytest.param(NOBODY, marks=pytest.mark.skipif(not IS_THOROUGH_ROO
 @pytest.mark.parametrize("what", HOSTILE)
 def test_a_candidate_cannot_do_harm(lower: Lower, tmp_path: Path, what: str, user: int | None) -> None:
     source, kind, reason = HOSTILE[what]
-    # To touch the memory up to its limit takes a while on a slow machine.
+    # To touch the memory up to its limit takes a while on a slow machine, so this candidate gets more CPU time.
     report = lower(source, imports=ANY, cpu_seconds=30 if what == "hoarding" else 3, memory_mib=2500, user=user)
     assert report["verdict"] == "rejected"
     assert report["kind"] == kind

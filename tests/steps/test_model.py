@@ -121,7 +121,7 @@ def test_bundles_grow_by_whole_passes(name: str, analyze: Analyze) -> None:
 
 
 def test_a_longer_grid_is_more_of_the_same(analyze: Analyze) -> None:
-    # The schedule's text is the same except for the number of steps. Two buffers take turns.
+    # The schedules' texts differ only in the number of steps. All steps cost the same, although two buffers take turns.
     seven, forty = (analyze(f"grid_{n}", {})["bundles"] for n in (7, 40))
     assert seven["static"] == forty["static"]
     assert (forty["executed"] - seven["executed"]) % (40 - 7) == 0

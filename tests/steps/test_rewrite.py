@@ -289,7 +289,7 @@ def test_a_mask_that_is_not_seen_to_be_true_of_whole_blocks_stays(change: tuple[
     assert not found(changed(SEED, change), "ragged edge")
 
 
-# Products and loops.
+# Rewrites of products and of loops.
 
 
 def test_products_are_cut_where_parts_are_whole_tiles() -> None:
@@ -364,7 +364,7 @@ def test_what_a_loop_makes_anew_is_made_before_it() -> None:
         assert not found(changed(LOOP, change), "hoisting")
 
 
-# All of them.
+# Rewrites of all kinds.
 
 
 @pytest.mark.parametrize("path", HONEST, ids=lambda path: f"{path.parent.name}-{path.stem}")

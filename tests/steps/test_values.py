@@ -167,7 +167,7 @@ def test_blocks_that_differ_are_asked_of_a_group() -> None:
 
 
 def test_no_more_blocks_are_looked_at_than_may_be_paid_for(judged: Any) -> None:
-    # The time of such a loop is not known beforehand.
+    # The time of this loop is not known beforehand, so only one block of each group is compared.
     loop = "c_ref[...] = jax.lax.while_loop(lambda c: c[0] < i, lambda c: (c[0] + 1, -(-c[1])), (0, sum_ref[...]))[1]"
     source = PRODUCT_KERNEL.replace("FIRST", "").replace("KEPT", "128")
     report = judged(source.replace("c_ref[...] = sum_ref[...]", loop), PRODUCT_REFERENCE, PRODUCT)

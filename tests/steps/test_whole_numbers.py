@@ -39,7 +39,7 @@ def test_groups_are_empty_and_full_at_the_ends() -> None:
     ends = {drawn.name: _drawn(drawn, sum=40, range=[0, 40]) for drawn in SETS}
     assert ends["lowest"].tolist() == [[40] + [0] * 11] * 6
     assert ends["highest"].tolist() == [[0] * 11 + [40]] * 6
-    # In the other sets some groups are empty, and no two lines are the same.
+    # In the set "normal", some groups are empty, and no two lines are the same.
     assert (ends["normal"] == 0).any()
     assert len({tuple(line) for line in ends["normal"].tolist()}) == 6
     assert _drawn(SETS[0], range=[0, 9]).max() == 9

@@ -14,7 +14,7 @@ _ROWS_OF_GROUPS = jax.lax.RaggedDotDimensionNumbers(
 
 
 def both(x: jax.Array, y: jax.Array, z: jax.Array, sizes: jax.Array) -> tuple[jax.Array, jax.Array]:
-    # With the highest precision, there is nothing to settle.
+    # At the highest precision, rules/programs/settle.py leaves these products as they are.
     exact = jax.lax.Precision.HIGHEST
     dot = jax.lax.ragged_dot(x, y, sizes, precision=exact, preferred_element_type=jnp.float32)
     return dot, jax.lax.ragged_dot_general(x, z, sizes, _ROWS_OF_GROUPS, precision=exact)

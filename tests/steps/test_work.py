@@ -87,7 +87,7 @@ def test_a_guard_that_hangs_on_data_is_named(judge: Judge) -> None:
     assert facts["reason"].endswith("it depends on operand 0 (s32[1]), whose values are not known")
 
 
-# A loop with a block of rows in each turn. NEXT stands for the first two elements of the tuple after a turn.
+# A loop that computes a block of rows in each turn. NEXT stands for the first two elements of the tuple after a turn.
 LOOP = (
     IMPORTS
     + """
@@ -121,7 +121,7 @@ def test_a_loop_counts_by_its_own_counter_alone(judge: Judge) -> None:
     assert "its counter" in facts["reason"]
 
 
-# XLA makes one module of the kernel and of the write of the kernel's result.
+# XLA puts the kernel and the operation that stores its result into one module.
 SCANNED = (
     IMPORTS
     + """

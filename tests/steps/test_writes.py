@@ -83,7 +83,7 @@ def test_no_input_is_written_to(kernel: Any, where: Any) -> None:
     closed = _traced(lambda x: jax.lax.cond(x[0, 0] > 0, _call(kernel, where), lambda x: x, x), ROWS)
     with pytest.raises(writes.Written, match=r"writes to (the block of )?input 0"):
         writes.check_inputs(closed.jaxpr)
-    # A block is the interpreter's own copy.
+    # A block in VMEM is the interpreter's own copy, so a write to it does not change the input.
     if where is not pltpu.VMEM:
         x = np.arange(1, 64 * 128 + 1, dtype=np.float32).reshape(64, 128)
         with pytest.raises(kept_inputs.Changed, match="writes to input 0"):

@@ -27,7 +27,7 @@ std::string token_text(const std::string& token, double expires_in) {
                      expires_in);
 }
 
-// Plays both servers. The bucket answers with the last header of the request.
+// Plays both servers. The body of the bucket's answer is the last header of the request.
 class FakeServers : public Http {
  public:
   HttpResponse metadata = answer_of(200, token_text("first", 3600));

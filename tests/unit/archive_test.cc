@@ -114,8 +114,8 @@ TEST_CASE("a seal tells where a file was changed") {
 
 namespace {
 
-// Writes a sealed bundle of one round. The round's record has the digest of the selection `named`,
-// but the bundle contains the selection `told`.
+// Writes a sealed bundle file of one round. The round's record has the digest of the selection
+// `named`, but the file contains the selection `told`.
 void write_bundle(const std::string& path, const std::string& named, const std::string& told) {
   using nlohmann::json;
   Record record;

@@ -48,7 +48,7 @@ std::vector<Observation> measured_on(const Device& device, double noise) {
 TEST_CASE("constants are found again in the times that they make") {
   Device other = start();
   other.clock_hz = 2.0e9;
-  // The constants are on the search's grid, at that clock.
+  // At that clock, both constants are on the search's grid, so the search can find them exactly.
   other.dma_latency_seconds = start().dma_latency_seconds * 2 * start().clock_hz / other.clock_hz;
   other.hbm_bytes_per_second =
       start().hbm_bytes_per_second * std::exp2(-0.25) * other.clock_hz / start().clock_hz;

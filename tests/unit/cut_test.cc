@@ -48,7 +48,7 @@ TEST_CASE("as many set the pace as survive, those of the rounds before among the
   CHECK(ruled_out(cut(variants, {{}}, 2, fifth, 0)) == Ids{"v0004"});
   CHECK(ruled_out(cut(variants, {{"v0009", {std::log(0.4)}}}, 2, fifth, 0)) ==
         Ids{"v0002", "v0003", "v0004"});
-  // There are fewer variants than may survive.
+  // There are fewer variants than may survive, so none is ruled out.
   CHECK(ruled_out(cut(variants, {{}}, 6, fifth, 0)).empty());
   CHECK(ruled_out(cut(variants, {}, 5, fifth, 0)).empty());
   CHECK(cut({}, {{}}, 1, fifth, 0).empty());

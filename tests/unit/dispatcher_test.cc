@@ -397,7 +397,7 @@ TEST_CASE(
 
     you.add(1);
     you.turn(5);
-    // A Job with only the same order has the same name, so there is nothing to wait for.
+    // `you` names a Job of only this order like the lost Job, so there is nothing to wait for.
     CHECK(lab.cluster.names("jobs").size() == 1);
   }
   SECTION("somebody else's, in another Job") {
@@ -487,7 +487,7 @@ TEST_CASE("a failed command comes back with its failure, and other machines do n
   REQUIRE(done.size() == 1);
   CHECK(done[0].exit_status == 3);
   CHECK_FALSE(done[0].is_final);
-  // An action that is asked for again runs again.
+  // An action that failed runs again if it is asked for again.
   lab.us.add(1);
   lab.us.turn(2);
   CHECK(lab.cluster.names("jobs").size() == 1);

@@ -21,8 +21,8 @@ std::string written(const json& value) {
   return value.dump(2, ' ', false, json::error_handler_t::replace);
 }
 
-// Returns the facts of all programs among the dumps of tests/data that the model can follow without
-// operands.
+// Returns the facts of the programs in the dumps of tests/data, except for those that the model
+// cannot follow without operands.
 std::vector<Facts> facts_of_dumps() {
   std::vector<Facts> out;
   const Device device = *find_device("tpu7x");

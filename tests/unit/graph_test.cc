@@ -96,7 +96,7 @@ TEST_CASE("a node keeps its path when the text that it came from is gone") {
   const NodeId copied = graph.node(text);
   text.assign(text.size(), 'x');
   CHECK(graph.path(copied) == "some/path");
-  // The canonical form of a path is not in the kept text.
+  // The canonical form of the first path is not in the kept text, so the graph makes a copy.
   const std::string_view kept = graph.keep_text("a/./b a/c");
   const NodeId made = graph.node(kept.substr(0, 5), true);
   const NodeId viewed = graph.node(kept.substr(6), true);
@@ -188,7 +188,7 @@ TEST_CASE("a graph in which each output is used has no targets of its own") {
   REQUIRE_FALSE(roots);
   CHECK(roots.error().code == ErrorCode::bad_input);
   CHECK(roots.error().message == "could not determine root nodes of build graph");
-  // The graph has targets if there is a default, or if a target is named.
+  // Such a graph has targets only if there is a default, or if a target is named.
   graph.add_default(*graph.find_node("b"));
   CHECK(shown(graph, graph.default_targets()) == Names{"b"});
   CHECK(shown(graph, graph.targets(Names{"a"})) == Names{"a"});
@@ -332,7 +332,7 @@ TEST_CASE("what an edge asks of evolve is read once, when the edge is read") {
                 graph)
               .empty());
   CHECK(graph.extensions(edge_of(graph, "a")).needs == Resources{{"memory", 1 << 30}});
-  // Edges without such variables have the defaults.
+  // Edges that ask for nothing have the defaults. An empty value asks for nothing.
   CHECK(graph.extensions(edge_of(graph, "b")) == Extensions{});
   CHECK(graph.extensions(edge_of(graph, "c")) == Extensions{});
   Extensions changed;

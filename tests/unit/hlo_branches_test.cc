@@ -58,8 +58,8 @@ ENTRY %main (x: s32[8], n: s32[]) -> s32[8] {{
                      attributes);
 }
 
-// Returns a top-level program. It calls the modules of all branches, because flags choose the
-// branch.
+// Returns a top-level program that calls the modules of all branches. It does not show which of the
+// branches is taken.
 std::string calls(std::string_view opcode) {
   return fmt::format(
       " 0 : {{ %1 = inlined_call %s9_s9 /* %middle.1 = s32[8]{{0}} {0}(%a.3) */ }}\n"
@@ -108,7 +108,7 @@ TEST_CASE("the dearer branch of a conditional counts, and the cheaper one is rep
       run->kernels.front().on_data ==
       std::vector<std::string>{"the conditional 'outer' (kernel.py:7)", "the conditional 'inner'"});
 
-  // Without the empty branch, the inner conditional is the cheaper side.
+  // Without the empty branch, each side takes another branch of the inner conditional.
   run = run_program(dumps_of(three_branches("branch_computations={%first, %second}")), kToy);
   REQUIRE(run);
   CHECK(times_of(*run) == Times{{"TLP", {1, 1}},

@@ -13,7 +13,7 @@ using namespace evolve::ir;
 
 namespace {
 
-// Returns a loop in a loop; `%inner.1` is in both.
+// Returns a module with a loop in a loop; the instruction `%inner.1` is in both loops.
 std::string text_of(const char* begin, const char* step, const char* test) {
   return fmt::format(R"(HloModule jit_f
 
@@ -99,7 +99,7 @@ TEST_CASE("other loops have an unknown number of passes") {
 }
 
 TEST_CASE("the step is that of the counter itself, and not of another growing value") {
-  // The counter's new value is the sum of another element and a constant.
+  // Returns `text` with the first `from` in it replaced by `to`.
   const auto replaced = [](std::string text, std::string_view from, std::string_view to) {
     const size_t at = text.find(from);
     REQUIRE(at != std::string::npos);
@@ -116,7 +116,7 @@ TEST_CASE("the step is that of the counter itself, and not of another growing va
   const std::string swapped =
       "the number of passes of the loop 'loop.4' is unknown: its body does not only add a constant "
       "to its counter, element 0";
-  // The sum adds to another element of the tuple, which only looks like the counter.
+  // The sum adds to element 2 of the tuple, but the counter is element 0.
   CHECK(why(replaced(counts, "%at.2 = s32[] get-tuple-element(%t.2), index=0",
                      "%at.2 = s32[] get-tuple-element(%t.2), index=2")) == swapped);
   // The sum adds to a value that is not an element of the loop's tuple.

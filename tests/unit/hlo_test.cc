@@ -169,7 +169,7 @@ TEST_CASE("matrix products are counted by what they contract, in what an instruc
   CHECK(module->matrix_flops_of("r") == 0);
   CHECK(module->matrix_flops_of("none") == 0);
   CHECK(module->matrix_flops_of("huge") == 1e30);
-  // A dilated dimension is a batch.
+  // A dilated dimension is XLA's way to write a batch.
   CHECK(module->matrix_flops_of("many") == 2.0 * 64 * 512 * 512 * 512);
   CHECK(module->matrix_flops_of("two") == 2.0 * 2 * 8 * 256 * 256 * 128);
 }

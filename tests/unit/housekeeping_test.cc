@@ -46,7 +46,7 @@ TEST_CASE("the blobs that are worth least for their bytes and their age go first
         std::vector<size_t>{1});
   CHECK(what_goes(std::vector{blob(100, 9 * kDay), blob(100, kDay)}, size(100)) ==
         std::vector<size_t>{0});
-  // A costly blob outlives a cheap blob of the same size that is a little younger.
+  // A costly blob outlives a cheap blob of the same size that is a day younger.
   CHECK(what_goes(std::vector{blob(100, 2 * kDay, 60), blob(100, kDay, 1)}, size(100)) ==
         std::vector<size_t>{1});
 }

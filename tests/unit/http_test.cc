@@ -118,3 +118,18 @@ TEST_CASE("a request that takes too long in all is given up") {
   request.most_seconds = 1;
   CHECK(perform(request).status == 0);
 }
+
+// The first body fails when the file is closed, the second one while it is received.
+TEST_CASE("a full disk is a fault of the file, not of the server") {
+  const size_t size = GENERATE(size_t{10}, size_t{1} << 20);
+  Server server({"HTTP/1.1 200 OK\r\n\r\n", std::string(size, 'x')}, false);
+  HttpRequest request;
+  request.url = server.url;
+  request.headers = {"X-Word: hello"};
+  request.file = "/dev/full";
+  request.most_bytes = 2 << 20;
+  const HttpResponse response = perform(request);
+  CHECK(response.status == 0);
+  CHECK(response.fault == "/dev/full: No space left on device");
+  CHECK(response.is_local_fault);
+}

@@ -170,7 +170,7 @@ TEST_CASE("depfiles of compilers and steps are read") {
   CHECK(read->inputs == std::vector<std::string>{"a.h", "dir/b.h", "with space", "c$d", "e"});
   CHECK(read->outputs == std::vector<std::string>{"out"});
   CHECK(parse_depfile("")->inputs.empty());
-  // GCC writes rules such as that of `x.h` with -MP. Outputs may have lines of their own.
+  // With -MP, GCC also writes rules such as `x.h:`. Each output may be on a line of its own.
   read = parse_depfile("a \\\n b: x.h\nx.h:\n");
   REQUIRE(read);
   CHECK(read->inputs == std::vector<std::string>{"x.h"});

@@ -1,5 +1,5 @@
-// Tests of the plan: edges that learn during the build of a file that they need, or of the edge
-// that makes it.
+// Tests of the plan: edges that find out only during the build which file they need, or which edge
+// makes it.
 #include <catch2/catch.hpp>
 
 #include "tests/planned.h"

@@ -18,7 +18,7 @@ std::string room_of(const std::string& path) {
 
 using Rooms = std::set<std::string>;
 
-// The other rooms that each room may include: the arrows of engine/README.md.
+// Returns the other rooms that each room may include: the arrows of engine/README.md.
 const std::map<std::string, Rooms>& allowed() {
   static const std::map<std::string, Rooms> rooms = [] {
     auto all = [](std::initializer_list<Rooms> parts) {
@@ -85,7 +85,7 @@ const std::map<std::string, Rooms>& allowed() {
   return rooms;
 }
 
-// Third-party headers and the rooms that may include them. Every room may include fmt and
+// Returns the rooms that may include each third-party header. Every room may include fmt and
 // nlohmann/json.
 const std::map<std::string, Rooms>& owners() {
   static const std::map<std::string, Rooms> rooms = {
@@ -163,8 +163,8 @@ TEST_CASE("outside JSON is parsed in one place, and text is printed in one place
       {"fmt::print(", "engine/report/output.cc"},
       {"std::fputs(", "engine/report/output.cc"},
       {"std::cout", "engine/report/output.cc"}};
-  // engine/ninja prints exactly the bytes that Ninja prints, and engine/steps prints the output of
-  // a step. fputs() may also write to a file.
+  // Two other rooms may print: engine/ninja prints exactly the bytes that Ninja prints, and
+  // engine/steps prints the messages of a step. fputs() to a file does not print.
   const std::set<std::string> others = {"engine/ninja", "engine/steps"};
   for (const char* top : {"engine", "cache", "k8s"}) {
     for (const auto& entry : fs::recursive_directory_iterator(fs::path(EVOLVE_SOURCE) / top)) {

@@ -35,7 +35,7 @@ std::string shown(const Error& error) {
   return error.message + (error.detail.empty() ? "" : "\n" + error.detail);
 }
 
-// Takes the first path or value of a text. Returns it, or the error.
+// Returns the first path or value of a text, or the error.
 enum class Kind { path, value };
 std::string take(Kind kind, const std::string& text, bool has_newline_escape = false) {
   Lexer lexer("f", text);
@@ -108,7 +108,7 @@ TEST_CASE("a comment is skipped with its line") {
   CHECK(tokens("# one\na\n   # two: $ ( \t\n#\nb\n") ==
         "identifier newline identifier newline eof");
   CHECK(tokens("  # indented\n  a\n") == "indent identifier newline eof");
-  // As in Ninja, a comment needs the end of its line.
+  // As in Ninja, a comment has to end with a newline.
   CHECK(tokens("a\n# cut off") == "identifier newline lexing error");
 }
 

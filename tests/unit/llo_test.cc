@@ -125,7 +125,7 @@ TEST_CASE("regions side by side share their room") {
   CHECK(vmem.bytes == 0x3800);
   CHECK(vmem.peak_bytes == 0x3000);
   CHECK(vmem.spilled_bytes == 0x2000);
-  // A name for an address occupies no memory.
+  // An allocation that is `fixed_abs` is only a name for an address, and occupies no memory.
   CHECK(space_use(*pass, "smem").bytes == 4);
   CHECK(space_use(*pass, "hbm").peak_bytes == 0);
 }
@@ -146,7 +146,7 @@ TEST_CASE("a pass with stack traces is read up to them") {
   REQUIRE(pass);
   CHECK(pass->regions.size() == 2);
   CHECK(pass->allocations[0].tag == "it");
-  // The size of the allocation is not known yet.
+  // A size of 64 set bits is not known yet: a later pass decides it.
   CHECK(pass->allocations[0].bytes == 0);
 }
 

@@ -16,7 +16,7 @@ const char* const kCat = "rule cat\n  command = cat $out $in\n";
 // `inc IN` also reads `header`, which its depfile names.
 const char* const kInc = "rule inc\n  command = inc $out $in\n  depfile = $out.d\n";
 
-// A world with a manifest and its files.
+// Gives a world a manifest and its files.
 void fill(World& world, const std::string& manifest,
           const std::map<std::string, std::string>& files) {
   REQUIRE(world.load(kCat + std::string(kInc) + manifest));
@@ -57,7 +57,7 @@ std::vector<Reason> reasons_of(World& world, const std::string& path = "out") {
   return *reasons;
 }
 
-// "input 'in': 6b86b273ff34 -> d4735e3a265e"
+// Returns a text such as "input 'in': 6b86b273ff34 -> d4735e3a265e".
 std::string change(const std::string& of, const std::string& before, const std::string& after) {
   return of + ": " + content_digest(before).brief() + " -> " + content_digest(after).brief();
 }
@@ -398,8 +398,8 @@ TEST_CASE("what another rule accepts is up to date by content, too, if no run is
   world.files.files["h"] = "2";
   Lookup lookup = world.lookup();
   CHECK_FALSE(is_settled(lookup, out));
-  // The rule accepts the edge once more. The edge is still not up to date by content, because a run
-  // is known.
+  // The rule accepts the edge once more. But a run of the edge is known by now, so by content the
+  // edge is still not up to date.
   FixedRule rule;
   lookup.use(rule);
   CHECK(is_settled(lookup, out));
@@ -470,7 +470,7 @@ TEST_CASE("a far memo is told at once of all edges that may be looked up, and on
   fill(world, "build a: cat in\nbuild done: cat in\nbuild b: inc in\nbuild out: cat a b\n",
        {{"in", "1"}, {"header", "h"}});
   REQUIRE(world.build());
-  // This is another clone, in which one edge is up to date.
+  // As in another clone, only the edge of `done` is up to date.
   for (const char* name : {"a", "b", "out"}) world.snapshot.forget(maker_of(world, name));
   FarMemo far(world.memo);
   Lookup lookup(*world.graph, world.files, far, world.ledger, world.snapshot, {});

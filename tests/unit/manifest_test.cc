@@ -12,8 +12,8 @@ using namespace evolve;
 
 namespace {
 
-// Parses `text`, with further files by name. Returns the error as the user reads it; empty: no
-// error.
+// Parses the manifest `text`, which may include `files`. Returns the error as the user reads it;
+// empty: no error.
 std::string parse(const std::string& text, Graph& graph,
                   const std::map<std::string, std::string>& files = {}) {
   LoadText load = [&](const std::string& path) -> Result<std::string> {
@@ -151,7 +151,7 @@ TEST_CASE("values that double each other end with their place, not with the memo
   for (int i = 0; i < 30; ++i) text += "y = $x$\n  a\n";
   CHECK(error_of(text).find("values longer than 1073741824 bytes together") != std::string::npos);
 
-  // A rule's values are evaluated late, and their pieces are counted.
+  // A rule's values are evaluated only for its edges, so their pieces are limited beforehand.
   text = "rule r\n  command = c";
   for (int i = 0; i < 2000; ++i) text += " $description";
   text += "\n  description =";

@@ -22,7 +22,7 @@ TEST_CASE("a long line loses its middle, and no color") {
   CHECK(elide_middle("0123456789", 0).empty());
   CHECK(elide_middle(red + "0123456789" + plain, 10) == red + "0123456789" + plain);
   CHECK(elide_middle(red + "0123456789" + plain, 9) == red + "012...789" + plain);
-  // Codes inside the gap stay, so that the rest of the line keeps its color.
+  // Color codes inside the gap stay, so that the rest of the line keeps its color.
   CHECK(elide_middle("01234" + red + "56" + plain + "789", 7) == "01..." + red + plain + "89");
 }
 

@@ -10,8 +10,8 @@ namespace {
 
 using Ids = std::vector<VariantId>;
 
-// A variant whose program has the features `from` to `from` + 99. Two variants whose `from` differ
-// by `n` have a distance of 2 n / (100 + n).
+// Returns a variant whose program has the features `from` to `from` + 99. Two variants whose `from`
+// differ by `n` have a distance of 2 n / (100 + n).
 Sketched at(VariantId id, uint64_t from) {
   Sketched out = {id, 1, {{"BLOCK", 128}}, "program " + std::to_string(from), {}};
   Sketch& sketch = out.sketches["big"];
@@ -70,8 +70,8 @@ TEST_CASE("a chain of small steps goes on from where the last one counted") {
 
 TEST_CASE("neighbours in one round are both judged, and only the one that passed counts later") {
   std::vector<Sketched> earlier = {at("v0000", 0)};
-  // It is not known yet whether v0001 or v0002 is correct. A variant with the same program costs
-  // nothing.
+  // It is not known yet whether v0001 or v0002 is correct, so both are judged. v0003 has the same
+  // program as v0002, so it costs nothing.
   auto entries =
       near_duplicates({at("v0001", 1000), at("v0002", 1001), at("v0003", 1001)}, 0.1, {}, earlier);
   CHECK(near(entries).empty());
@@ -93,7 +93,7 @@ TEST_CASE("a variant with a known program costs nothing, and is not a near-dupli
   CHECK(entries[0].is_known);
   CHECK(near(entries) == Ids{"v0002", "v0003"});
   CHECK(ids(earlier) == Ids{"v0000"});
-  // In a later round, a variant that was rejected as near is not known; the others are.
+  // In a later round, the program of a rejected near-duplicate is not known; other programs are.
   const History history = {past("v0000", "program 0", ""),
                            past("v0002", "program 4", kNearDuplicate),
                            past("v0004", "program 3", "incorrect")};

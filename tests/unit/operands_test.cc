@@ -24,7 +24,7 @@ Schedule module(const std::string& name) {
   return schedule;
 }
 
-// Returns the words of a table that counts from 0.
+// Returns the words of a table that counts from 0, modulo 100 unless `dtype` is "s32".
 std::vector<uint32_t> counted(const std::string& dtype, const std::vector<uint32_t>& shape) {
   size_t count = 1;
   for (uint32_t extent : shape) count *= extent;

@@ -388,7 +388,7 @@ TEST_CASE("a cluster's pools say which steps nodes run, each in one pool") {
             .find("'check' already belongs to the pool 'a'") != std::string::npos);
   CHECK(error("A b: { steps: [check], template: t }").find("is not a valid name") !=
         std::string::npos);
-  // The device kind becomes a word of a command and of the manifest.
+  // The device kind is written into a command and the manifest, so only plain words are accepted.
   for (const char* kind : {"\"cpu\\nsteps = evil\"", "\"cpu; true\"", "$x"}) {
     CAPTURE(kind);
     CHECK(error(fmt::format("a: {{ steps: [check], template: t, device_kind: {} }}", kind))
@@ -419,7 +419,7 @@ TEST_CASE("models plan first where they are asked at all") {
   const std::string asks = kernel_line + "mutate: { mutator: llm, llm: m.json, ";
   CHECK(parsed(asks + "}\n").mutate.plan == "none");
   CHECK(parsed(asks + "plan: auto }\n").mutate.plan == "auto");
-  // A person's decision on a plan is in the folder of the person's proposals.
+  // A person's decisions on plans are in the folder `proposals`, which has no other use here.
   CHECK(parsed(asks + "plan: approve, proposals: p }\n").notices.empty());
   CHECK(parsed(asks + "proposals: p }\n").notices.size() == 1);
   CHECK(error(asks + "plan: always }\n").find("got 'always'") != std::string::npos);

@@ -48,7 +48,7 @@ TEST_CASE("a phony edge takes its turn, and is not counted") {
 }
 
 TEST_CASE("the edge with the longest way to the end comes first") {
-  // Ways to the end, the edge's own cost included: a1 14, b1 12, c1 22.
+  // The ways to the end have these lengths, with the edge's own cost: a1 14, b1 12, c1 22.
   const std::string manifest =
       "build out: r a0 b0 c0\n"
       "build a0: r a1\nbuild a1: r\n"
@@ -56,7 +56,7 @@ TEST_CASE("the edge with the longest way to the end comes first") {
       "build c0: r c1\nbuild c1: r\n";
   const std::map<std::string, double> costs = {{"out", 10}, {"a0", 3}, {"a1", 1}, {"b0", 1},
                                                {"b1", 1},   {"c0", 2}, {"c1", 10}};
-  // b1 and c0 are equal, so their order in the manifest decides.
+  // The ways of b1 and c0 are equally long, so the order in the manifest decides.
   CHECK(Planned(manifest, {.costs = costs}).order() ==
         Names{"c1", "a1", "a0", "b1", "c0", "b0", "out"});
 }

@@ -145,12 +145,12 @@ TEST_CASE("lineages: over the cap the most stagnant goes first, of several the s
   few.most_lineages = 3;
   Campaign campaign(few);
   campaign.round({even("v0001", 1, 0.5), even("v0002", 1, 0.6), even("v0003", 1, 0.7)});
-  // L2 moves; L1 and L3 do not. A child of the seed is good enough for a lineage of its own.
+  // L2 gets a faster child; L1 and L3 do not. A child of the seed starts a lineage of its own.
   const Selection& second =
       campaign.round({even("v0004", 2, 0.55, "v0002"), even("v0005", 2, 0.4, "v0000")});
   CHECK(survivors(second) == Texts{"L4 v0005", "L1 v0001", "L2 v0004"});
   CHECK(pruned(second) == Texts{"L3 stagnant_1_rounds"});
-  // No name is given twice.
+  // The name of a lineage that has ended is not given again.
   CHECK(survivors(campaign.round({even("v0006", 3, 0.2)})).front() == "L5 v0006");
 }
 

@@ -77,7 +77,7 @@ search::Survivor survivor_of(VariantId id, double score, const std::string& note
   return out;
 }
 
-// Returns a history of one lineage, and of one rejected variant of another lineage.
+// Returns a history of a lineage of `tried` variants, a rejected variant, and another survivor.
 PromptHistory history_of(int tried) {
   search::History past;
   for (int i = 1; i <= tried; ++i) {
@@ -337,7 +337,7 @@ TEST_CASE("a campaign's spending is the sum of the exchanges in its history") {
   CHECK(history.cost_usd() == 0.75);
   CHECK(history.tokens() == 130);
   CHECK(history.entries[0].model.empty());
-  // The last round's selection has a newer score than the history.
+  // The score in the last round's selection is newer than that in the history, so it counts.
   CHECK(history.base_score({"v0001"}) == 1.5);
   CHECK(history.base_score({"v0002"}) == 1);
 }

@@ -105,7 +105,7 @@ TEST_CASE("mutators take turns as their weights say, from round to round") {
   CHECK(mutator_of(campaign, campaign.variants()) == "person");
   CHECK(mutator_of(campaign, campaign.variants() + 3) != "person");
   campaign.pipeline.mutate.opening = 0;
-  // A round of one variant has one mutator or the other.
+  // Each round of only one variant has only one of the mutators.
   campaign.pipeline.batch.variants_per_round = 1;
   auto graph = graph_of(campaign, "w");
   auto maker = [&](const char* kernel) {
@@ -128,8 +128,8 @@ TEST_CASE("a model's variant is asked for, answered and adopted, and only its an
        {"w/round-2/models.json", "rules/prompts/system.md", "w/round-1/history.jsonl",
         "w/round-1/evidence-2.json", "w/round-0/v0000/big/facts.json", "w/round-1/v0008/kernel.py"})
     CHECK(has_input(*graph, prompt, file));
-  // The prompt holds prices and rates, so it has to exist. But the answer does not depend on prices
-  // and rates.
+  // The exchange reads prices and rates from the prompt, so the prompt has to exist. But the answer
+  // does not depend on them, so the content of the prompt is not in the key.
   const EdgeId other = maker_of(*graph, "w/round-2/v0012/exchange.json");
   CHECK(has_input(*graph, exchange, "w/round-2/v0010/prompt.json"));
   for (const auto& [edge, request] : {std::pair(exchange, "w/round-2/v0010/request.json"),
@@ -147,7 +147,7 @@ TEST_CASE("a model's variant is asked for, answered and adopted, and only its an
   // Only the step exchange gets the models' API keys.
   CHECK(graph->extension(exchange, "secrets") == "ONE_KEY TWO_KEY");
   CHECK(graph->extension(prompt, "secrets").empty());
-  // The number of a variant among the models' variants is not its place in the round.
+  // The number of a variant among the models' variants (--index) is not its place in the round.
   const std::string flags = graph->extension(prompt, "flags");
   CHECK(flags.find(" --place 1 ") != std::string::npos);
   CHECK(flags.ends_with(" --index 0"));

@@ -18,7 +18,7 @@ using search::SelectionRule;
 
 namespace {
 
-// A rule in which all numbers differ.
+// Returns a rule in which all numbers differ.
 SelectionRule rule_of(const std::string& policy) {
   SelectionRule out;
   out.policy = policy;
@@ -43,7 +43,7 @@ struct AnyValue {
   operator Value() const;
 };
 
-// Counts the members of an aggregate: with how many values it can be initialised.
+// Returns the number of members of an aggregate: the most values that can initialise it.
 template <typename Aggregate, typename... Values>
 consteval size_t member_count() {
   if constexpr (requires { Aggregate{Values{}..., AnyValue{}}; })

@@ -196,7 +196,7 @@ TEST_CASE(
 TEST_CASE("the model looks at the ends of values, far from what was good so far") {
   const std::vector<double> sizes = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
   const Grid grid = make_grid({sizes, sizes, sizes});
-  // The cost has a valley around the middle, and a corner that nothing leads to.
+  // The cost has a valley around the middle, but is least in a corner that nothing leads to.
   auto cost = [](const Grid& of, uint64_t point) {
     if (value(of, point, 0) == 16 && value(of, point, 1) == 1 && value(of, point, 2) == 16)
       return std::optional<double>(1);

@@ -117,8 +117,8 @@ TEST_CASE("an address is a sum of what names hold") {
 
 namespace {
 
-// A schedule with two operands: a table and a count. It moves as many granules as the table's entry
-// at that count says.
+// A schedule with two operands: a table, and a number that chooses an entry of the table. It moves
+// as many granules as the entry says.
 constexpr const char* kTable =
     " 0 : { %s1_s0 = inlined_call_operand.vmem [shape: s32[9], index: 1, kind: input] ;; %s2_s1 = "
     "inlined_call_operand.<no memory space> [shape: s32[], index: 0, kind: input] }\n"
@@ -175,7 +175,7 @@ TEST_CASE("of an immediate with a mark, the number counts") {
 }
 
 TEST_CASE("a pointer is another name for its register, also where what made it did not run") {
-  // The register holds the loop's counter when the pointer is made from the register.
+  // The shift does not run, so register s0 still holds 4. The pointer is another name for s0.
   const Simulation one =
       run(" 0 : { %s1_s0 = smov 4 ;; %p1_p0 = scmp.eq.s32.totalorder 1, 2 }\n"
           " 0x1 : { %s2_s0 = sshll.u32 (%p1_p0), %s8_s3, 4 ;; %s3_s0 = int_to_ptr.vmem "
@@ -207,7 +207,7 @@ TEST_CASE("operands that are not given are not known") {
   CHECK(error_of(kTable) == unknown);
   auto schedule = parse_schedule(kTable, "toy");
   REQUIRE(schedule);
-  // The table ends before the entry at that count.
+  // The table ends before the chosen entry.
   auto simulation = simulate(*schedule, kToy, {{0, {2}}, {1, std::vector<uint32_t>(10)}});
   REQUIRE_FALSE(simulation);
   CHECK(simulation.error().message == unknown);
@@ -307,7 +307,7 @@ TEST_CASE("a kernel ends without an error: what it checks holds") {
       error_of(load + compare + transfer)
           .ends_with(
               "an unknown predicate: it depends on a word of the scalar memory that line 1 reads"));
-  // A value that is known stays as it is.
+  // A known value stays as it is, even if a check contradicts it.
   CHECK(run(" 0 : { %s1_s0 = smov 7 }\n" + compare + transfer +
             " 0x3 : { %4 = shalt.err (%p2_p0) }\n")
             .loads == 1);

@@ -41,7 +41,7 @@ Sketch sketch(const json& program) {
   return *out;
 }
 
-// Returns f(x, y) made of some operations; the result of the last operation has the number 9.
+// Returns a program f(x, y) of these operations. REQUIRES: the last result has the number 9.
 json program_of(const std::vector<json>& operations) {
   return body({0, 1}, operations, json::array({9}));
 }
@@ -143,7 +143,7 @@ TEST_CASE("an endless program has no sketch, and a document that is not a progra
 }
 
 TEST_CASE("a program that contains itself, or would be endless, is refused") {
-  // The arguments of an index map are index maps: the map itself, or twice the next map.
+  // An index map has maps as its arguments: here itself, and below twice the next map.
   auto in_map = [](size_t number) {
     return json{"record", "BlockMapping", json::array({json{"jaxpr", number, 0}})};
   };

@@ -310,8 +310,8 @@ TEST_CASE("what is timed and small is checked, too") {
   CHECK(nlohmann::json::parse(spec_json(small))["cases"][0]["tags"] ==
         nlohmann::json({"bench", "check"}));
 
-  // A checked case has at most 2 * 1024^3 operations. A case with too many bytes may have few
-  // operations.
+  // A checked case has at most 2 * 1024^3 operations. `wide` has fewer operations, but more bytes
+  // than a checked case may have.
   const Spec most = parsed(with("M: 4096, N: 4096, K: 4096", "M: 1024, N: 1024, K: 1024"));
   CHECK(is_checked(most, most.cases[0]));
   const Spec wide = parsed(with("M: 4096, N: 4096, K: 4096", "M: 16384, N: 8192, K: 1"));

@@ -61,7 +61,7 @@ TEST_CASE("a kernel's memory and how long it lives") {
                                          {"live", {0, 2}}});
   CHECK(kernel["allocations"][1]["live"] == json{1, 2});
   CHECK(kernel["allocations"][1]["spill"] == true);
-  // The schedule lacks the region of the allocation.
+  // The schedule lacks the region of the allocation, so its lifetime is not known.
   CHECK_FALSE(kernel["allocations"][2].contains("live"));
   CHECK(kernel["allocations"][2]["fixed"] == true);
   CHECK(kernel["memory"] ==

@@ -88,7 +88,7 @@ TEST_CASE("what is counted in loops is what is counted by walking") {
            std::string(
                "%s20_s2 = sand.u32 7, %s3_s1 ;; %p21_p1 = scmp.eq.s32.totalorder %s20_s2, 0 "
                ";; %22 = dma.hbm_to_vmem (%p21_p1), 0, 3, 0, [#allocation3]"),
-           // Sizes change with the pass, with its quotient, or with the larger of two values.
+           // Sizes follow the pass: as it is, divided by 32, or kept between 40 and 60.
            std::string("%20 = dma.hbm_to_vmem 0, %s3_s1, 0, [#allocation3]"),
            std::string("%s20_s2 = sshrl.u32 %s3_s1, 5 ;; %21 = dma.vmem_to_hbm 0, %s20_s2, 0, "
                        "[#allocation3]"),

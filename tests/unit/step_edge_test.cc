@@ -1,5 +1,5 @@
-// Tests of the edges of steps: what a call puts into the edge and into the step's command line. The
-// text is read back as the engine reads it.
+// Tests of the edges of steps: what each function of StepEdge adds to the edge and to the step's
+// command line. The edge's text is read back as the engine reads it.
 #include "engine/campaign/generator/step_edge.h"
 
 #include <algorithm>

@@ -20,7 +20,7 @@ TEST_CASE(
 TEST_CASE("a word longer than its column is broken between characters") {
   CHECK(table({{std::string(13, 'x')}}, "", 12) == "xxxxxxxxxxxx\nx\n");
   CHECK(table({{"ääääääääääääü"}}, "", 12) == "ääääääääääää\nü\n");
-  // No column becomes narrower than 12.
+  // No column becomes narrower than 12 characters.
   CHECK(table({{std::string(12, 'x'), std::string(12, 'y')}}, "", 5) ==
         std::string(12, 'x') + "  " + std::string(12, 'y') + "\n");
 }

@@ -18,8 +18,8 @@ struct Silent : Listener {
   void tick(const BuildPlan&) override {}
 };
 
-// base ──► left ──► (phony) all ──► top      base takes 1 s, left 2 s, right 1 s and is not waited
-//     └──► right ─────────┘                  for, top 3 s
+// base ──► left ──► (phony) all ──► top      base takes 1 s, left 2 s, right 1 s, top 3 s;
+//     └──► right ─────────┘                  right ends before left, so nothing waits for it
 const char* const kDiamond =
     "rule cc\n  command = cc\n"
     "build base: cc\nbuild left: cc base\nbuild right: cc base\n"

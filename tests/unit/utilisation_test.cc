@@ -1,5 +1,5 @@
-// Tests of the use of units by a module's text, as libtpu counts it, and of the module's
-// fingerprints.
+// Tests of the readers of libtpu's table of the units that a module's bundles use, of the profile
+// of bundles, and of the fingerprints.
 #include "engine/ir/readers/utilisation.h"
 
 #include <catch2/catch.hpp>

@@ -62,8 +62,8 @@ TEST_CASE("a name that was given up does not come back") {
 }
 
 TEST_CASE("two rooms do not give one name to different types") {
-  // CommandLine reads the options of a program. `evolve` has its own, and so has the program of the
-  // steps.
+  // CommandLine reads the options of a program. `evolve` has its own class, and the step
+  // programs have another.
   const std::set<std::string> shared = {"CommandLine"};
   std::map<std::string, std::set<std::string>> places;
   for_each_source([&](const std::string& path, const std::string& text) {

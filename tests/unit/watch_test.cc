@@ -12,7 +12,7 @@ using namespace evolve::k8s;
 
 namespace {
 
-// The next answer of the server. A stream's body comes in pieces of three bytes; the stream may
+// An answer of the server. A stream's body comes in pieces of three bytes; the stream may
 // break after the body.
 struct Scene {
   int status = 200;

@@ -12,8 +12,8 @@ namespace {
 const Device device = *find_device("tpu7x");
 constexpr double kPush = 2.0 * 16 * 256 * 256;
 
-// Two pushes of bf16, one of them only if a word of operand 0 is zero; two instructions of the
-// vector units; 1,600 bytes in and 3,200 out.
+// A kernel with two pushes of bf16, one of which runs only if a word of operand 0 is zero, and two
+// instructions of the vector units. It loads 1,600 bytes and stores 3,200.
 constexpr const char* kGuardedText =
     " 0 : { %s1_s0 = inlined_call_operand.<no memory space> [shape: s32[], index: 0, kind: input] "
     "}\n"
@@ -125,7 +125,7 @@ TEST_CASE("a modelled time below the roofline is suspicious") {
   of.operand_bits = 8;
   CHECK_FALSE(at(2));
   CHECK(at(1.99));
-  // A formula that gives an average is not a bound for inputs that were drawn.
+  // A formula that gives an average counts only by 3/4, because the drawn inputs may need less.
   of.is_average = true;
   CHECK_FALSE(at(1.5));
   CHECK(at(1.49));

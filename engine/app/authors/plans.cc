@@ -34,7 +34,7 @@ Result<VariantPlan> read_variant_plan(const Campaign& campaign, int number) {
   if (prompt.is_object() && exchange.is_object()) {
     out.model = prompt.value("model", "");
     out.mode = prompt.value("mode", "");
-    // An answer to an earlier prompt does not count, because a build asks again.
+    // An answer to an earlier prompt does not count, because the next build asks the model again.
     if (auto planned = llm::planned_by(prompt, exchange)) {
       out.planned = *std::move(planned);
       out.state = out.planned.problem ? PlanState::failed : PlanState::open;

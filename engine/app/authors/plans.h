@@ -45,8 +45,8 @@ struct VariantPlan {
 // input: a person's file is not a decision.
 Result<std::vector<VariantPlan>> plans_of(const Campaign& campaign, int first_round,
                                           int last_round);
-// Returns the plan of a variant. Bad input: no person decides on that variant, or the variant has
-// no plan yet.
+// Returns the plan of a variant. Bad input: people do not decide on that variant's plan, or no plan
+// has been written.
 Result<VariantPlan> find_plan(const Campaign& campaign, const std::string& id);
 
 // Plans of a round on which nobody has decided, judging by the files that exist.

@@ -89,7 +89,7 @@ class Normaliser {
                        {"--on-error", "keep", "--markers", shape.pipeline.kernel.marker_start,
                         shape.pipeline.kernel.marker_end});
     const bool is_done = !its_own || search::pieces_of(*its_own);
-    // A kernel from a variant's folder has the canonical markers.
+    // A kernel from a variant's folder has canonical markers. A second run looks for these.
     const bool has_canonical = static_cast<bool>(search::pieces_of(text));
     if (is_done || !has_canonical) return its_own;
     return run(text, name,
@@ -111,7 +111,7 @@ class Normaliser {
     return world::read_file(to);
   }
 
-  // Returns the step's message, with the name of the file that the person knows.
+  // Returns the step's message, with the file's name as the person knows it.
   static Error refusal(std::string words, const std::string& from, const std::string& name) {
     for (size_t at = words.find(from); at != std::string::npos; at = words.find(from, at))
       words.replace(at, from.size(), name);

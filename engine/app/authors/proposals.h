@@ -23,14 +23,14 @@ struct PersonPlace {
   std::string parent_path;  // the parent's kernel
 };
 
-// Returns an error, which is bad input: the pipeline gives people no variants. `where` ends the
-// message.
+// Returns the error that the pipeline gives people no variants, which is bad input. The message
+// ends with `where`.
 Error no_places(const Campaign& campaign, const std::string& where);
 // Returns the places of a round. Empty: a person proposes no variant of the round. Bad input: there
 // is no such round.
 Result<std::vector<PersonPlace>> places_of(const Campaign& campaign, int round);
-// Returns the place of the variant `id`; empty: the first open place. Bad input: there is no such
-// place.
+// Returns the place of the variant `id`, or the first open place if `id` is empty. Bad input: there
+// is no such place.
 Result<PersonPlace> find_place(const Campaign& campaign, const std::string& id);
 
 // Checks that people have filled every place that the targets need. Bad input, with a hint: a place
@@ -38,7 +38,7 @@ Result<PersonPlace> find_place(const Campaign& campaign, const std::string& id);
 Status check_none_open(const Campaign& campaign, const Graph& graph,
                        const std::vector<NodeId>& targets);
 
-// Facts about a proposal before any step has seen it.
+// The facts that are known about a proposal before any step reads it.
 struct CheckedProposal {
   std::optional<VariantId> known_as;  // the first variant with this very source
 };

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// A pool gets more edges than its pods run at the same time, so that no pod waits for its next
+// A pool gets this many times as many edges as its Jobs can hold, so that no pod waits for its next
 // edge.
 constexpr int kPlacesPerRunning = 2;
 

@@ -32,7 +32,7 @@ class BuildPods {
   void start(Runner& local);
   // REQUIRES: start() was called.
   Runner& runner() { return *runner_; }
-  // Returns the number of places for edges of each pool.
+  // Returns how many edges each pool may have at a time.
   [[nodiscard]] Resources places() const;
   [[nodiscard]] k8s::ClusterState state();
 

@@ -93,8 +93,8 @@ Result<std::unique_ptr<Cluster>> Cluster::open(const ClusterSettings& settings) 
   return std::unique_ptr<Cluster>(new Cluster(std::move(access), options));
 }
 
-// Returns the token. A token from a file or a plugin lasts about an hour, so a rejected token is
-// read or requested again.
+// Returns the token. A token from a file or a plugin lasts about an hour, so after a rejection
+// (`is_refused`) the token is read or requested again.
 Result<std::string> Cluster::token(bool is_refused) {
   const std::lock_guard lock(mutex_);
   std::string& known = access_.credential.token;

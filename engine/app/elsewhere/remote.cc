@@ -29,7 +29,7 @@ Result<std::optional<cache::RemoteAddress>> remote_address(const RemoteSettings&
   const std::string url = settings.url.empty() ? variable("EVOLVE_REMOTE_CACHE") : settings.url;
   if (url.empty()) return std::optional<cache::RemoteAddress>();
   std::string emulator = variable("STORAGE_EMULATOR_HOST");
-  // The variable has the forms that Google's own libraries take.
+  // The variable may have the forms that Google's own libraries accept.
   while (emulator.ends_with('/')) emulator.pop_back();
   if (!emulator.empty() && emulator.find("://") == std::string::npos) emulator.insert(0, "http://");
   TRY_ASSIGN(auto address, emulator.empty() ? cache::RemoteAddress::parse(url)

@@ -29,7 +29,7 @@ struct RemoteReport {
 // Returns the address on the command line or in $EVOLVE_REMOTE_CACHE; nullopt: no remote cache is
 // wanted. If $STORAGE_EMULATOR_HOST ("host:port" or a URL) is set, requests to a bucket go there.
 Result<std::optional<cache::RemoteAddress>> remote_address(const RemoteSettings& settings);
-// Returns the client for that address. Its credential is $EVOLVE_REMOTE_CACHE_TOKEN or
+// Returns the client for `address`. Its credential is $EVOLVE_REMOTE_CACHE_TOKEN or
 // $EVOLVE_REMOTE_CACHE_USER ("name:password"). If neither is set, requests to a bucket of Google's
 // use the machine's or the pod's own account (cache/account_http.h). $GCE_METADATA_HOST names the
 // metadata server that has the account.
@@ -59,7 +59,7 @@ class Remote {
 // Returns one warning for each kind of trouble.
 std::vector<std::string> warnings_of(const RemoteReport& report);
 nlohmann::json json_of(const RemoteReport& report);
-// Returns a text such as "remote cache: 41 results taken (1.2 MB), 3 stored (20 kB)".
+// Returns a text such as "remote cache: 41 results fetched (1.2 MB), 3 stored (20 kB)".
 std::string text_of(const RemoteReport& report);
 
 }  // namespace evolve

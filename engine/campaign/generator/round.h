@@ -18,7 +18,7 @@
 namespace evolve {
 
 // The amount of measuring: processes, one after another; runs in each process; and seconds of the
-// device for all samples of both programs.
+// device for all samples of both programs, the variant's and the seed's.
 struct Effort {
   int processes = 1;
   int runs = 1;
@@ -47,7 +47,7 @@ struct CampaignFiles {
   std::string llm;        // the configuration of the language models; empty: none
   std::string proposals;  // the folder of people's proposals
 
-  // Returns all files and folders. Empty: not named.
+  // Returns all paths. An empty path: the user does not name this file or folder.
   [[nodiscard]] std::vector<std::string> all() const {
     return {spec, seed, reference, xla, constants, learnings, llm, proposals};
   }

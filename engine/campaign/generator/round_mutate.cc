@@ -61,7 +61,7 @@ void add_history(StepEdge& edge, const CampaignShape& shape, int round) {
   if (!ancestry.history.empty()) edge.in("history", ancestry.history);
 }
 
-// Adds the cases against which a proposal is checked before it is proposed.
+// Adds the cases against which the step checks a kernel before it proposes the kernel.
 void add_cases(StepEdge& edge, const CampaignShape& shape) {
   edge.flag("entry", shape.entry);
   for (const JudgedCase& one : judged_cases(shape)) {
@@ -243,8 +243,8 @@ void write_llm(const CampaignShape& shape, int round, const Share& share, StepTe
   }
 }
 
-// Adds the edges of a person's proposals. They also read the canonical form of the person's file,
-// which has the canonical markers.
+// Adds the edges of a person's proposals. For each file, one edge makes the canonical form, which
+// has the canonical markers. Another edge adopts the proposal, and reads both.
 void write_person(const CampaignShape& shape, int round, const Share& share, StepText& text) {
   for (size_t i = 0; i < share.ids.size(); ++i) {
     const ModelTask asked = model_task(share, i, round);
@@ -262,7 +262,7 @@ void write_person(const CampaignShape& shape, int round, const Share& share, Ste
 std::vector<int> variants_by(const CampaignShape& shape, const std::string& mutator,
                              int first_round, int last_round) {
   std::vector<int> out;
-  // Most campaigns have no variant of this mutator, and every build calls this function.
+  // Most campaigns do not have this mutator. Their builds need not look at each variant.
   const bool is_there =
       (shape.pipeline.mutate.opening > 0 && mutator == "person") ||
       std::any_of(shape.pipeline.mutate.mix.begin(), shape.pipeline.mutate.mix.end(),

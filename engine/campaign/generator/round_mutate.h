@@ -18,7 +18,7 @@ const std::string& mutator_of(const CampaignShape& shape, int number);
 // Returns the file in which a person proposes a variant. REQUIRES: the variant's mutator is a
 // person.
 std::string proposal_path(const CampaignShape& shape, const std::string& id);
-// Returns the numbers of the variants of these rounds that people propose, in order.
+// Returns the numbers of the variants that people propose in these rounds, in order.
 std::vector<int> proposed_variants(const CampaignShape& shape, int first_round, int last_round);
 
 // The files of a model's plan for a variant, if models write plans.
@@ -29,7 +29,7 @@ struct PlanFiles {
 };
 // Returns the files of a variant's plan. `folder` is the variant's folder.
 PlanFiles plan_files(const CampaignShape& shape, const std::string& id, const std::string& folder);
-// Returns the numbers of the variants of these rounds on whose plans people decide, in order.
+// Returns the numbers of the variants on whose plans people decide in these rounds, in order.
 std::vector<int> planned_variants(const CampaignShape& shape, int first_round, int last_round);
 
 void write_seed_variant(StepText& text);

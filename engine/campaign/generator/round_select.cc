@@ -20,7 +20,7 @@ std::string joined_variants(const CampaignShape& shape, int round) {
   return fmt::format("{}", fmt::join(variants_of_round(shape, round), ","));
 }
 
-// The seed's files that a selection reads.
+// Returns the seed's files that a selection reads.
 VariantFiles seed_files(const CampaignShape& shape) {
   const std::string seed = seed_folder(shape);
   VariantFiles out = {{.kind = FileKind::record, .folder = seed},
@@ -47,8 +47,8 @@ StepEdge begin_admission(const CampaignShape& shape, const char* step, int round
   return edge;
 }
 
-// Adds one report on all of the round's variants, and one report for each variant on whether it is
-// admitted.
+// Adds the edge's outputs: a report on all of the round's variants, and for each variant a report
+// that says whether it is admitted.
 void end_admission(const CampaignShape& shape, int round, StepEdge& edge) {
   const std::string folder = round_folder(round);
   edge.flag("variants", joined_variants(shape, round))

@@ -9,7 +9,7 @@
 namespace evolve {
 
 Digest digest_of(const CampaignShape& shape) {
-  // This does not compile if a member of the shape is missing.
+  // This does not compile if the list lacks a member of the shape.
   const auto& [pipeline, files, entry, bench_cases, check_cases, llm_keys, timing, is_sandboxed,
                step_sources, pod_pools] = shape;
   KeyWriter out;

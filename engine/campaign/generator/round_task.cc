@@ -48,7 +48,7 @@ void write_kernel(const CampaignShape& shape, StepText& text) {
 }
 
 // Adds the edge that computes the reference's outputs for a case. If `is_whole` is false, the edge
-// computes only the places at which a large timed case is compared.
+// computes only the values at the places where a large timed case is compared.
 void write_expected(const CampaignShape& shape, const std::string& name, bool is_whole,
                     StepText& text) {
   const std::string folder = "$work/cases/" + name;

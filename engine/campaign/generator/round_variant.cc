@@ -18,7 +18,7 @@ struct CaseOf {
   std::string folder;  // the variant's
   JudgedCase judged;
 
-  // The baseline is trusted and calls no kernel.
+  // The XLA baseline is not a candidate: it is trusted, and calls no kernel.
   [[nodiscard]] bool is_candidate() const { return id != "xla"; }
   [[nodiscard]] std::string subject() const { return id + " " + judged.name; }
   [[nodiscard]] std::string at() const { return folder + "/" + judged.name; }
@@ -66,8 +66,8 @@ class VariantWriter {
     files_.push_back({.kind = kind, .folder = one.at()});
   }
 
-  // Returns another case, for which the second lowering traces the candidate first. Empty: no other
-  // case exists.
+  // Returns another case, for which the candidate is traced before its second trace for this case.
+  // Empty: no other case exists.
   [[nodiscard]] std::string case_beside(const std::string& name) const {
     const std::vector<JudgedCase> cases = judged_cases(shape_);
     for (size_t i = 0; i < cases.size() && cases.size() > 1; ++i) {
@@ -196,7 +196,7 @@ class VariantWriter {
 
   void write_analyze(const CaseOf& one) {
     StepEdge edge = on_compiled("analyze", one);
-    // A baseline is not compared with the needs of its case.
+    // Only a candidate must do a minimum of work; the XLA baseline is trusted.
     if (one.is_candidate()) add_needs(one, edge);
     text_.add(edge.in_variable("cost", one.shared("cost.json"))
                   .set("report", one.file("facts.json"))
@@ -258,7 +258,7 @@ class VariantWriter {
         .set("device", fmt::format("{} 1", how.device))
         .set("depfile", fmt::format("{}/{}.d", one.at(), wanted.file))
         .in("program", program);
-    // A file is an input only once.
+    // The seed is its own anchor, and an edge has a file as an input only once.
     anchor == program ? edge.flag("anchor", anchor) : edge.in("anchor", anchor);
     edge.flag("device", "$device_kind")
         .flag("protocol", how.protocol)

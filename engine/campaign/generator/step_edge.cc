@@ -44,7 +44,7 @@ constexpr Step kSteps[] = {
     {.name = "select", .program = Program::native},
 };
 
-// REQUIRES: the step exists.
+// Returns the step of this name. REQUIRES: the step exists.
 const Step& step_named(std::string_view name) {
   return *std::find_if(std::begin(kSteps), std::end(kSteps),
                        [&](const Step& step) { return step.name == name; });

@@ -13,39 +13,39 @@
 
 namespace evolve {
 
-// The edge of a step. Each file is named once. The call puts the file into the edge and, if a flag
-// names the file, also into the step's command line. So no input of a command can be missing in the
-// graph. Flags and files keep the order of the calls.
+// The edge of a step. One call names a file: it puts the file into the edge and, if the file has a
+// flag, also into the step's command line. So no input of a command can be missing in the graph.
+// Flags and files keep the order of the calls.
 class StepEdge {
  public:
   // `subject`: the name of the edge in messages.
   StepEdge(std::string step, const std::string& subject);
 
-  // An input, and the flag that names it.
+  // Adds an input, and the flag that names it.
   StepEdge& in(std::string_view flag, const std::string& path);
-  // Several inputs behind one flag.
+  // Adds several inputs behind one flag.
   StepEdge& in(std::string_view flag, std::initializer_list<std::string> paths);
-  // An output, and the flag that names it.
+  // Adds an output, and the flag that names it.
   StepEdge& out(std::string_view flag, const std::string& path);
-  // A file that must exist, but is not in the key.
+  // Adds a file that must exist but is not in the key, and the flag that names it.
   StepEdge& after(std::string_view flag, const std::string& path);
-  // An input that a variable of the edge names, for rules whose command has that variable.
+  // Adds an input that a variable of the edge names, for rules whose command has that variable.
   StepEdge& in_variable(const std::string& name, const std::string& path);
-  // Inputs and outputs without a flag. The step finds them next to a file that a flag names, or in
-  // a folder that a flag names.
+  // Add inputs or outputs without a flag. The step finds them next to a file that a flag names, or
+  // in a folder that a flag names.
   StepEdge& reads(const std::string& path);
   StepEdge& reads(const std::vector<std::string>& paths);
   StepEdge& writes(const std::string& path);
-  // An input that belongs to the step's program.
+  // Adds an input that belongs to the step's program.
   StepEdge& uses(const std::string& path);
 
-  // A flag without a file. A path in a value must be written by path_word().
+  // Adds a flag without a file. A path in a value must be written by path_word().
   StepEdge& flag(std::string_view name);
   template <typename Value>
   StepEdge& flag(std::string_view name, const Value& value) {
     return flag(fmt::format("{} {}", name, value));
   }
-  // A variable of the edge.
+  // Sets a variable of the edge.
   StepEdge& set(const std::string& name, const std::string& value);
   // Puts the flags into this variable, for rules whose command has it; "flags" by default.
   StepEdge& flags_in(const std::string& name);
@@ -81,7 +81,7 @@ class StepText {
   // after status 2, which means that the user's files are wrong. Any other status of failure means
   // a fault, never a verdict.
   void add(const StepEdge& edge);
-  // Adds a name for all of `files`.
+  // Adds a phony edge: `name` stands for all of `files`.
   void add_phony(const std::string& name, const std::vector<std::string>& files);
 
   [[nodiscard]] const std::string& text() const { return text_.text(); }

@@ -13,7 +13,7 @@ namespace evolve {
 
 namespace {
 
-// The file that starts a program: python rules PACKAGE.MODULE.
+// The file that "python rules PACKAGE.MODULE" runs, and that starts the program.
 constexpr const char* kStarter = "__main__.py";
 
 // Returns the first word of a text; empty: the text has no word.
@@ -23,7 +23,7 @@ std::string first_word(const std::string& text) {
   return out;
 }
 
-// Returns the names in "a, b as c".
+// Returns the names in a list such as "a, b as c": "a" and "b".
 std::vector<std::string> names_in(std::string list) {
   for (char& c : list) {
     if (c == '(' || c == ')') c = ' ';
@@ -36,8 +36,8 @@ std::vector<std::string> names_in(std::string list) {
   return out;
 }
 
-// Returns the dotted names that a text of Python may import as modules: of "from a import b", both
-// "a" and "a.b".
+// Returns the dotted names that a text of Python may import as modules. For "from a import b",
+// these are "a" and "a.b".
 std::vector<std::string> imports_in(const std::string& text) {
   std::vector<std::string> out;
   std::istringstream lines(text);

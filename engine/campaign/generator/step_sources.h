@@ -8,8 +8,8 @@
 
 namespace evolve {
 
-// Returns the text of a file in the folder of the rules, as "judge/mosaic.py"; nullopt: no such
-// file.
+// Returns the text of a file in the folder of the rules, such as "judge/mosaic.py"; nullopt: no
+// such file.
 using ReadRules = std::function<std::optional<std::string>(const std::string& file)>;
 
 // Returns the names of three kinds of files: the programs of all Python steps, the modules that

@@ -1,5 +1,5 @@
-// `evolve import`: a recorded round from a bundle, or a new kernel from another system's task, with
-// the task's results there.
+// `evolve import`: a recorded round from a bundle file, or a new kernel from another system's task,
+// with the task's results there.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -150,7 +150,7 @@ Status run_import_task(const CommonOptions& common, const ImportCommand& command
   if (report.contains("past")) {
     const json past = std::move(report["past"]);
     report.erase("past");
-    // Opening a campaign changes to its project's root.
+    // Opening a campaign changes to its project's root, so the folder is changed back afterwards.
     const fs::path here = fs::current_path();
     auto rounds = record_past(common, report["pipeline"].get<std::string>(), past);
     fs::current_path(here, error);
@@ -165,7 +165,7 @@ Status run_import_task(const CommonOptions& common, const ImportCommand& command
   return {};
 }
 
-// One word names a bundle's file; two words are a format and a task's file.
+// Imports a bundle file if the user gives one word, or else a task, by its format and its file.
 Status run_import(const CommonOptions& common, const ImportCommand& command, BundleRequest bundle) {
   if (!command.file.empty()) return run_import_task(common, command);
   const auto& formats = task_formats();

@@ -175,9 +175,9 @@ Status run_kernel_check(const CommonOptions& common, const std::string& name, in
   return {};
 }
 
-// Checks the kernel in the same way, because round 0 includes the audits. Prints how long its seed
-// and the XLA baseline take, the seed's share of the roofline, how busy the units are, and what
-// bounds the seed. `writes`: the table also goes into the README next to the spec, between two
+// Checks the kernel like run_kernel_check(), because round 0 includes the audits. Prints how long
+// its seed and the XLA baseline take, the seed's share of the roofline, how busy the units are, and
+// what bounds the seed. `writes`: the table also goes into the README next to the spec, between two
 // comments, or at the end if the comments are missing.
 Status run_kernel_time(const CommonOptions& common, const std::string& name, int jobs,
                        bool writes) {

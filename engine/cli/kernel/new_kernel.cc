@@ -58,7 +58,7 @@ void say_notices(const json& report) {
 Result<json> write_kernel(const std::string& program, std::vector<std::string> words,
                           const fs::path& root) {
   words.push_back("--root=" + root.string());
-  // An api.py imports code that kernels share.
+  // An api.py imports code that kernels share, so without that code no api.py is written.
   std::error_code error;
   if (!fs::exists(root / "kernels" / "implementations.py", error))
     words.emplace_back("--without-api");

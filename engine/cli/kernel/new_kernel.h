@@ -18,7 +18,7 @@ Status check_kernel_name(const std::string& name);
 // current folder upwards, that has kernels, or else the current folder.
 std::filesystem::path kernels_root();
 
-// Runs a program of rules/ ("init.init"), which prints a report as JSON.
+// Runs a program of rules/ ("init.init"), and returns the report that it prints as JSON.
 Result<nlohmann::json> python_report(const std::string& program,
                                      const std::vector<std::string>& words);
 // Prints the notices of a report.

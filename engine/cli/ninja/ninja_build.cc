@@ -29,7 +29,7 @@ namespace evolve::cli {
 
 namespace {
 
-// A manifest that changes whenever it is built would be rebuilt for ever.
+// The limit of rebuilds: a manifest that changes whenever it is built would be rebuilt for ever.
 constexpr int kMostRebuilds = 100;
 
 template <typename Work>

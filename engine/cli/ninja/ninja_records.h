@@ -20,7 +20,7 @@ std::vector<MachineBinding> machine_paths();
 Result<std::unique_ptr<State>> open_records(const Graph& graph);
 
 // Returns the last record of each edge. If nothing was ever built, returns an empty list and makes
-// nothing.
+// no records.
 Result<std::vector<EdgeRecord>> last_records(const Graph& graph);
 
 }  // namespace evolve::cli

@@ -8,13 +8,13 @@ namespace evolve {
 
 namespace {
 
-// Words longer than this are not names that a person mistyped.
+// The maximum size of a word in bytes. A longer word is no name that a person mistyped.
 constexpr size_t kLongest = 200;
 
 enum class Swaps { cost_one, cost_two };
 
 // Returns the number of edits between two words. Insertions, deletions and replacements cost one
-// edit each.
+// edit each, and swaps of neighbours cost what `swaps` says.
 size_t edit_distance(std::string_view a, std::string_view b, Swaps swaps = Swaps::cost_one) {
   std::vector<size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) above[j] = j;

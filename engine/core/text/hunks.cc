@@ -7,7 +7,7 @@ namespace evolve {
 
 namespace {
 
-// Above this size the table of common lengths costs more than it is worth.
+// The maximum number of cells of common_lengths(). A larger table costs more than it is worth.
 constexpr size_t kMostCells = 4'000'000;
 
 using Items = std::span<const std::string_view>;

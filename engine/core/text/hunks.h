@@ -17,8 +17,8 @@ struct Hunk {
   friend bool operator==(const Hunk&, const Hunk&) = default;
 };
 
-// Returns the items that are not in the longest common subsequence, in order. Returns a single hunk
-// if thousands of items lie between the first and the last difference.
+// Returns the differences: the items outside the longest common subsequence, in order. Returns a
+// single hunk if thousands of items lie between the first and the last difference.
 std::vector<Hunk> hunks(std::span<const std::string_view> before,
                         std::span<const std::string_view> after);
 

@@ -20,8 +20,8 @@ struct LineChange {
 // or one of them has a zero byte and so is not a text.
 std::vector<LineChange> line_changes(std::string_view before, std::string_view after);
 
-// Returns "line 41 differs", "line 41 to 58 differ", "line 3 is new, line 5 to 6 are gone": at most
-// three places, and how many more follow.
+// Returns a text such as "line 41 differs" or "line 3 is new, line 5 to 6 are gone". The text has
+// at most three places, and says how many more follow.
 std::string text_of(const std::vector<LineChange>& changes);
 
 }  // namespace evolve

@@ -1,4 +1,4 @@
-// Lines of texts that people and models write. Blanks at the end of a line never make a difference.
+// The splitting of texts that people and models write into lines, and the removal of blanks.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,7 @@ inline std::string_view start_of(std::string_view text, size_t most) {
   return text.substr(0, most);
 }
 
-// Returns one text of all lines, each with a newline.
+// Returns the text that consists of all lines, each with a newline.
 template <typename Lines>
 std::string joined(const Lines& lines) {
   std::string out;

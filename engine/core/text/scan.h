@@ -15,7 +15,7 @@ constexpr bool is_digit(char c) {
 constexpr bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
-// Whether a name of most languages may hold the character.
+// Whether names in most programming languages may contain the character.
 constexpr bool is_word_character(char c) {
   return is_letter(c) || is_digit(c) || c == '_';
 }

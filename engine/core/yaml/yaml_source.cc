@@ -112,7 +112,7 @@ std::vector<std::string> characters(const std::string& line) {
   return out;
 }
 
-// Returns the line and a caret under `column`. The line is cut to 72 columns around the caret.
+// Returns the line and a caret under the column of `at`, both cut to 72 columns around the caret.
 std::string excerpt(const std::string& line, Position at) {
   constexpr size_t kColumns = 72, kBefore = 48;
   auto column = std::min(static_cast<size_t>(std::max(at.column - 1, 0)), line.size());

@@ -116,7 +116,7 @@ class YamlMap {
   void texts(std::string_view key, std::vector<std::string>& out, Need need = Need::optional);
   void wholes(std::string_view key, std::vector<int64_t>& out, Need need = Need::optional);
 
-  // These return the node of a key for the caller to read, or null.
+  // Both functions return the node of a key for the caller to read. Null: there is none to read.
   const YamlNode* map(std::string_view key, Need need = Need::optional);
   const YamlNode* list(std::string_view key, Need need = Need::optional);
   // Returns a reader for the map under `key`. Its name is this map's name and `key`.
@@ -127,7 +127,7 @@ class YamlMap {
   // Reports the keys that no call named.
   void finish();
   [[nodiscard]] YamlErrors& errors() const { return errors_; }
-  // Returns "kernel.name", for messages.
+  // Returns the name of a key in messages, such as "kernel.name".
   [[nodiscard]] std::string full_name(std::string_view key) const;
 
  private:

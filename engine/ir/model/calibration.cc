@@ -16,7 +16,7 @@ namespace evolve::ir {
 
 namespace {
 
-// Steps of the grid: factors of 2^(1/4) for the latency and of 2^(1/8) for the bandwidth.
+// The steps of the grid. One is a factor of 2^(1/4) for the latency and 2^(1/8) for the bandwidth.
 constexpr int kLatencySteps = 8;  // to each side
 constexpr int kBandwidthSteps = 4;
 constexpr double kLatencyStep = 0.25;
@@ -36,7 +36,7 @@ struct Pair {
   std::vector<double> cycles;
 };
 
-// Returns the device of a pair at a clock. Its latency in cycles and bytes per cycle stay the same.
+// Returns a pair's device with another clock, but the same latency in cycles and bytes per cycle.
 Device at_clock(const Pair& pair, double clock) {
   Device out = pair.device;
   out.dma_latency_seconds *= out.clock_hz / clock;

@@ -38,7 +38,7 @@ struct Calibration {
 };
 
 // Fits the constants. Bad input: fewer than two groups, a number that cannot be a measured time, or
-// a program that the model cannot follow.
+// a program of which no part runs. An error of `cycles` is passed on.
 Result<Calibration> calibrate(const Device& start, std::span<const Observation> observations);
 
 // Returns a device with the constants of a file: {"device": "tpu7x", "clock_hz": …,

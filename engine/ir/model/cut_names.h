@@ -13,11 +13,11 @@
 namespace evolve::ir {
 
 // Returns the whole names by the cut names. Whole names come from two dumps of the program itself:
-// fingerprints and HLO. A cut name is left out if no whole name begins with it, or more than one. A
-// name that is left out stays cut.
+// fingerprints and HLO. A cut name is left out, and so stays cut, unless exactly one whole name
+// begins with the part before its hash.
 std::map<std::string, std::string> whole_names(const Dumps& dumps);
 
-// Returns the same map with whole names in its keys. The keys of `by_name` are "module/stage.txt".
+// Returns `by_name` with whole names in its keys, which are "module/stage.txt".
 template <class Value>
 std::map<std::string, Value> with_whole_names(std::map<std::string, Value> by_name,
                                               const std::map<std::string, std::string>& names) {

@@ -222,7 +222,7 @@ void Growth::compare(Op op, uint32_t a, uint32_t b, uint32_t growth_a, uint32_t 
     case Op::lt_u:
     case Op::ge_s:
     case Op::ge_u:
-      // The border is between -1 and 0.
+      // The outcome changes where the difference passes from -1 to 0 or back.
       bound(difference < 0 ? steps_within(difference, growth, -kFar, -1)
                            : steps_within(difference, growth, 0, kFar));
       break;

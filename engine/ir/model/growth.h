@@ -39,7 +39,7 @@ class Growth {
   };
   void see(const Instruction& one, const Seen& seen);
 
-  // Returns how many more passes are like this one; 0: the number is not known.
+  // Returns how many more passes are like this one; 0: none, or the number is not known.
   [[nodiscard]] uint64_t passes() const;
 
  private:
@@ -50,7 +50,7 @@ class Growth {
   uint32_t result_of(const Instruction& one, const Seen& seen);
   uint32_t of_arithmetic(const Instruction& one, Value a, Value b);
   void compare(Op op, uint32_t a, uint32_t b, uint32_t growth_a, uint32_t growth_b);
-  // Returns the growth of the quotient by a constant. The remainder has the rest of the growth.
+  // Returns the growth of a quotient by a constant. Bounds the passes to those with this growth.
   uint32_t of_quotient(int64_t value, int64_t growth, int64_t divisor, bool is_signed);
 
   Growths now_;

@@ -23,7 +23,7 @@ std::optional<uint64_t> most_granules(const KernelOperand& operand) {
   uint64_t count = kMostBytes;
   const size_t rank = operand.shape.size();
   for (size_t i = 0; i < std::max<size_t>(rank, 2); ++i) {
-    // Right-aligned; missing dimensions count as 1.
+    // Extents count from the last one. A missing extent counts as 1.
     const uint64_t extent = std::max<uint64_t>(i < rank ? operand.shape[rank - 1 - i] : 1, 1);
     const uint64_t size = i == 0 ? padded(extent, kLanes) : i == 1 ? padded(extent, kRows) : extent;
     if (count > kEnd * kGranule / size) return std::nullopt;

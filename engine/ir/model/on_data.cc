@@ -20,7 +20,7 @@ class Range {
       return out;
     }
     std::map<uint32_t, bool> dearer, cheaper;
-    // One side may lead to further branches, which run() appends.
+    // A run may find further predicates, which run() appends to `seen_`.
     for (size_t i = 0; i < seen_.size(); ++i) {
       const uint32_t site = seen_[i].instruction;
       TRY_ASSIGN(auto other, run({{site, true}}));
@@ -38,7 +38,7 @@ class Range {
   }
 
  private:
-  // Simulates with these assumptions. Every other predicate is false.
+  // Simulates with the assumptions `holds`. Other predicates on data are assumed to be false.
   Result<Simulation> run(std::map<uint32_t, bool> holds) {
     DataBranches branches;
     branches.holds = std::move(holds);
@@ -49,8 +49,8 @@ class Range {
     while (true) {
       auto simulation = simulate(schedule_, device_, parameters_, options);
       if (simulation || !branches.asked || seen_.size() == kMostDataBranches) return simulation;
-      // The predicate is assumed already and is still not known, because another instruction makes
-      // a value of the same name.
+      // The predicate may be assumed already and still not known, because another instruction makes
+      // a value of the same name. Then the error stands.
       if (!branches.holds.try_emplace(branches.asked->instruction, false).second) return simulation;
       seen_.push_back(*std::exchange(branches.asked, std::nullopt));
     }

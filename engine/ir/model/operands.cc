@@ -118,14 +118,14 @@ std::optional<Element> element_of(const std::string& dtype) {
 
 std::optional<uint32_t> bits_of(double value, Element element) {
   if (element.is_float) return std::bit_cast<uint32_t>(static_cast<float>(value));
-  // The input may give a number with or without a sign.
+  // A number may be given with or without a sign: 255 and -1 are the same byte.
   double most = std::ldexp(1.0, static_cast<int>(element.bits));
   if (std::trunc(value) != value || value >= most || value < -most / 2) return std::nullopt;
   auto whole = static_cast<uint32_t>(static_cast<int64_t>(value));
   return element.bits == 32 ? whole : whole & ((1U << element.bits) - 1);
 }
 
-// The places in memory of the elements of a matrix, or of a sequence of matrices.
+// Says where in memory each element of a matrix, or of a sequence of matrices, is.
 class Tiling {
  public:
   Tiling(const std::vector<uint32_t>& shape, size_t bits) : pack_(32 / bits) {

@@ -8,7 +8,7 @@
 //                                      a kernel that runs several times, or several kernels; "gmm"
 //                                      is the name of the module "gmm.1", too. A run may have
 //                                      "shapes": ["s32[9]", null, …], of operands 0, 1, …. They
-//                                      identify a module whose name does not
+//                                      identify a module of another name
 // VALUES is a number, or lists of numbers as deep as the operand's shape, or one list of them, row
 // by row. A NumPy file (.npy) is one operand: whole numbers, booleans or 32-bit floats.
 #pragma once
@@ -26,11 +26,11 @@
 
 namespace evolve::ir {
 
-// Numbers row by row; whole ones are exact.
+// An operand's numbers, row by row. Whole numbers of up to 53 bits are exact.
 using Values = std::vector<double>;
 using OperandValues = std::map<uint32_t, Values>;
 
-// One run of a kernel, or several equal runs. Several inputs of a kernel are the list of all its
+// One run of a kernel, or several equal runs. If a kernel has several inputs, they list all its
 // runs. A single input that runs once stands for all runs, however many there are.
 struct KernelInput {
   uint64_t times = 1;
@@ -46,8 +46,8 @@ struct ProgramInput {
     const std::vector<KernelInput>* each = nullptr;  // null: no runs are given
     uint64_t kernels = 1;  // how many kernels of these shapes have these runs
   };
-  // Returns the runs of a module, found by its name or else by its shapes. `each` is null, too, if
-  // kernels of the same shapes are given different operands.
+  // Returns the runs of a module, found by its name, else by its shapes, else under "". `each` is
+  // null, too, if kernels of the same shapes are given different operands.
   [[nodiscard]] Runs of(const Schedule& module) const;
 };
 
@@ -58,14 +58,14 @@ Result<ProgramInput> read_operands(const nlohmann::json& document);
 // Reads a NumPy file of version 1 to 3.
 Result<Values> read_npy(std::string_view bytes);
 
-// Returns the values as they are in memory. Bad input: values that do not fit the operand's shape
-// in the schedule, or an operand's number that the schedule does not have.
+// Returns the values as they are in memory. Bad input: values that do not fit the operand's type in
+// the schedule, a type whose layout is not known, or a number that no operand in the schedule has.
 //
-// The layout is XLA's tiling of arrays. The last two dimensions are tiles of 8x128 elements, or of
-// 1, 2 or 4 rows if the array has no more. The rows of tiles follow one another. Four 8-bit or two
-// 16-bit elements of successive rows share a word. A vector of 32-bit elements is linear. In a
-// vector of smaller elements, 128 words hold 4 or 2 rows of 128. This layout was seen in the
-// addresses of compiled kernels with 15 shapes.
+// The layout is XLA's tiling of arrays. The last two dimensions are cut into tiles of 8x128
+// elements, or of 1, 2 or 4 rows if the array has no more. The rows of tiles follow one another.
+// Four 8-bit or two 16-bit elements of successive rows share a word. A vector of 32-bit elements is
+// linear. In a vector of smaller elements, 128 words hold 4 or 2 rows of 128. This layout was seen
+// in the addresses of compiled kernels with 15 shapes.
 Result<Parameters> lay_out(const Schedule& schedule, const OperandValues& values);
 
 }  // namespace evolve::ir

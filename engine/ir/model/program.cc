@@ -21,7 +21,7 @@ constexpr std::string_view kSchedule = "/packed-bundles-post-ra.txt";
 // HLO's opcode for a Pallas kernel.
 constexpr std::string_view kKernel = "custom-call";
 
-// The calls of the top-level program.
+// The calls of the top-level program, by module.
 struct Calls {
   std::map<std::string, uint64_t> times;
   std::map<std::string, std::string> opcodes;
@@ -119,8 +119,8 @@ class Runner {
     }
   }
 
-  // Adds the calls of modules without a schedule to the modules that do their work. XLA compiles
-  // only one of the modules that do the same work.
+  // Adds the calls of modules without a schedule to modules that do the same work. XLA compiles
+  // only one of several such modules.
   void share_calls() {
     std::map<std::string, std::string> compiled;  // modules by their work
     for (const auto& [module, times] : calls_.times) {
@@ -215,8 +215,8 @@ class Runner {
     return {};
   }
 
-  // Estimates the time of a module that XLA made. Most of these modules only move bytes. A module
-  // that also multiplies matrices takes the longer of the two times.
+  // Estimates the time of a module that XLA made. Most of these modules only move bytes. If a
+  // module's matrix products take longer, their time counts.
   void estimate(const std::string& name, uint64_t times, const std::string& why) {
     if (!hlo_ || hlo_->find(name) == nullptr || has_kernel(name)) {
       run_.not_modelled[name] = why;
@@ -245,9 +245,9 @@ class Runner {
   const ProgramInput& input_;
   std::optional<HloModule> hlo_;
   Calls calls_;
-  // The top-level program's calls by its own names, before modules with the same work are merged.
+  // The top-level program's calls of one module, before modules with the same work are merged.
   struct OwnCalls {
-    std::string compiled;  // the module that it is compiled as
+    std::string compiled;  // the module that was compiled for this one
     uint64_t times = 0;
   };
   std::map<std::string, OwnCalls> own_calls_;

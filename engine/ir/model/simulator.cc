@@ -75,8 +75,8 @@ class Core {
     }
   }
 
-  // Goes from one bundle that the scalar unit sees to the next. The bundles between only take
-  // cycles.
+  // Runs the schedule: goes from one bundle that the scalar unit sees to the next, because the
+  // bundles between only take cycles.
   Result<Simulation> run() {
     const size_t end = schedule_.bundles.size();
     size_t at = 0;
@@ -275,9 +275,9 @@ class Core {
   [[nodiscard]] std::optional<bool> predicate(const Instruction& one) const {
     if (one.predicate == kNone) return true;
     Value value = state_.slots[static_cast<size_t>(one.predicate)];
-    // A check is assumed to hold. But a branch may go around the check, and so may guarded
-    // instructions, unless they are the check itself. So branches and other guarded instructions
-    // need the real value.
+    // A check is assumed to hold. But a branch may go around the check, and then the check says
+    // nothing about the predicate. So branches, and the guards of all instructions but checks, need
+    // the real value.
     const bool may_assume =
         one.op != Op::branch && (one.op != Op::guard || schedule_.guards[one.target].is_check);
     if (!value && may_assume) value = assumed_[static_cast<size_t>(one.predicate)];
@@ -364,8 +364,8 @@ class Core {
     return HbmLayout::Place{operand, granule};
   }
 
-  // Copies from an operand into the scalar memory, which counts words. Words from elsewhere are not
-  // known.
+  // Copies granules of an operand into the scalar memory, whose addresses count words. Words from
+  // elsewhere are not known.
   void copy_to_smem(const std::optional<HbmLayout::Place>& source, uint32_t granules,
                     Value destination) {
     if (!destination || granules > kMostSmemWords / kGranuleWords) {
@@ -381,7 +381,7 @@ class Core {
     }
   }
 
-  // Returns the operand at an address in HBM.
+  // Returns the operand at an address in HBM; kNoOperand: no operand is known to be there.
   [[nodiscard]] uint32_t owner_of(const Operand& address) const {
     const Value value = read(address);
     const auto place = value ? hbm_.at(*value) : std::nullopt;

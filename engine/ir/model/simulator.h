@@ -74,7 +74,7 @@ struct Simulation {
   std::vector<uint64_t> opcodes;        // times executed, by Schedule::opcodes
   std::vector<uint64_t> calls;          // times executed, by Schedule::calls
   std::map<uint32_t, Traffic> traffic;  // by the number of the operand
-  std::vector<Span> spans;              // the first and the last `kSpansKept` of them
+  std::vector<Span> spans;              // the first and the last of each kind, up to kSpansKept
   bool spans_are_cut = false;
 };
 

@@ -5,7 +5,7 @@
 
 namespace evolve::ir {
 
-// REQUIRES: `values` is not empty.
+// Returns the median. REQUIRES: `values` is not empty.
 double median(std::vector<double> values);
 // Returns Spearman's rank correlation: the correlation of the values' ranks. Equal values have the
 // mean of their ranks. 0: all values of one list are equal.

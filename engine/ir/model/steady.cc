@@ -9,7 +9,7 @@ namespace {
 
 // The maximum difference of equal times, in cycles. Times are sums of fractions, which are rounded.
 constexpr double kSame = 1e-6;
-// Adding up fewer passes is not worth the copies of the state.
+// The fewest periods that are added up. Fewer are not worth the copies of the state.
 constexpr uint64_t kFewestPasses = 8;
 // The longest wait between tries, in visits of a head. Each try copies the state.
 constexpr uint64_t kMostWait = 4096;
@@ -57,7 +57,7 @@ bool is_same_flag(const Flag& a, const CoreState& before, const Flag& b, const C
                     });
 }
 
-// Whether DMAs and flags are as they were, relative to the present cycle.
+// Whether DMAs and flags are the same in both states, relative to the cycle of each state.
 bool is_same_timing(const CoreState& before, const CoreState& after) {
   if (!is_same(ahead(before.queue_free, before), ahead(after.queue_free, after))) return false;
   if (before.flags.size() != after.flags.size()) return false;
@@ -137,8 +137,8 @@ void go_on(CoreState& state, const CoreState& before, const Growths& grown, uint
 
 }  // namespace
 
-// Returns the shortest period, in passes, that is not tried yet and that the times repeat: each of
-// the last passes took as long as the pass one period earlier. 0: no such period.
+// Returns the shortest period, in passes, that is not tried yet and with which the times repeat:
+// each of the last passes took as long as the pass one period earlier. 0: no such period.
 size_t SteadyState::Head::period() const {
   for (size_t period = least_period; period <= kMostPeriod; ++period) {
     bool is_it = true;

@@ -1,6 +1,6 @@
 // The recognition of loops in steady state, whose passes are added up instead of walked.
 //
-// The test is made whenever a branch back to the loop's head takes effect. A period is a number of
+// The test advances whenever a branch back to the loop's head takes effect. A period is a number of
 // passes, at most twelve, whose times repeat. The test compares the last period with the period
 // before. Periods of several passes are needed if, for example, two buffers take turns. If the
 // times then repeat every three passes, the values repeat every six. Every value must have grown
@@ -22,13 +22,13 @@ namespace evolve::ir {
 
 class SteadyState {
  public:
-  // `most_bundles` is the most bundles that are ever executed.
+  // `most_bundles` limits the bundles that are executed, whether walked or added up.
   explicit SteadyState(uint64_t most_bundles) : most_bundles_(most_bundles) {}
 
   // Notes that a branch back to the bundle `head` takes effect. May add passes to the state.
   void on_head(size_t head, CoreState& state);
 
-  // The follower of the present pass, which must see each instruction. Null: no pass is followed.
+  // Returns the follower of the present pass, which must see each instruction. Null: there is none.
   [[nodiscard]] Growth* growth() { return growth_ ? &*growth_ : nullptr; }
 
  private:
@@ -51,7 +51,7 @@ class SteadyState {
 
   uint64_t most_bundles_;
   std::unordered_map<size_t, Head> heads_;
-  // The loop under test, from `first_` on.
+  // The head of the loop under test; nullopt: none. `first_` is the state at the start of the test.
   std::optional<size_t> head_;
   size_t period_ = 0;
   size_t left_ = 0;          // visits of the head until the period is over

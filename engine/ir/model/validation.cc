@@ -13,7 +13,7 @@ namespace evolve::ir {
 
 namespace {
 
-// Bounds of the intervals of differences by which pairs are counted.
+// The bounds of intervals. Each pair counts in the interval that its difference is in.
 constexpr std::array<double, 6> kDifferences = {0, 0.01, 0.03, 0.1, 0.3, INFINITY};
 
 std::vector<OrderedPairs> empty_intervals() {

@@ -37,8 +37,8 @@ double executed_flops(const Schedule& schedule, const std::vector<uint64_t>& tim
   return sum;
 }
 
-// Returns the bits of a number: "bfloat16" has 16. A bool is a byte. A TPU's arrays have at most 32
-// bits per number.
+// Returns the bits of one number of a dtype: "bfloat16" has 16. A bool is a byte. A TPU's arrays
+// have at most 32 bits per number.
 int bits_of(const std::string& dtype) {
   const size_t at = dtype.find_first_of("0123456789");
   return at == std::string::npos ? 8 : std::min(32, std::atoi(dtype.c_str() + at));

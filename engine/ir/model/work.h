@@ -34,17 +34,17 @@ struct Work {
 
 Work work_of(const ProgramRun& run, const Device& device);
 
-// The share of an average that drawn inputs surely reach. The drawn lengths of the kernels here are
-// within 5 % (128 sequences) and 10 % (32) of the average, one standard deviation. This share of
-// the bytes is asked for in any case, because a kernel may need only a part of an input.
+// The share of an average that drawn inputs surely reach. For the kernels here, the mean of the
+// drawn lengths has a standard deviation of 5 % (128 sequences) or 10 % (32). Only this share of
+// the bytes is ever asked for, because a kernel may need only a part of an input.
 constexpr double kSureShare = 0.75;
 
 // The minimum work that a case's spec asks for.
 struct Needs {
   double flops = 0;  // inside kernels: the spec's formula; `share` of it is asked for
-  // Bytes that must cross HBM: the lesser of the formula and the bytes of inputs and outputs. The
-  // formula may count an array twice that a kernel reads once. A case may use only a part of an
-  // input, such as a paged cache.
+  // Bytes that must cross HBM's border: the lesser of the formula and the bytes of inputs and
+  // outputs. The formula is larger if it counts an array twice that a kernel reads once, and
+  // smaller if a case uses only a part of an input, such as a paged cache.
   double bytes = 0;
   double output_bytes = 0;  // each output is written
   double share = 0;         // of the FLOPs: contract.min_flops

@@ -1,5 +1,5 @@
-// The reader of libtpu's profile of the text of a program's modules, the dump
-// "TLP-…-hlo-static-bundle-profile.txt":
+// The reader of the dump "TLP-…-hlo-static-bundle-profile.txt", in which libtpu profiles the text
+// of a program's modules:
 //
 //   profile = {block}
 //   block   = "HLO: " ("%" name " = " … | "<no-hlo-instruction>") {" - " counter} [empty line]

@@ -65,8 +65,8 @@ void DumpLines::read_commented() {
   content_ = buffer_;
 }
 
-// Keeps the information that only comments have: the operation of some instructions, and the start
-// and the end of the program.
+// Keeps the information that only comments have: the parts that schedule.h lists, and where the
+// program starts and ends.
 void DumpLines::note_comment(std::string_view comment) {
   for (std::string_view kind : {" kDivAndRem ", " kDiv ", " kRem "}) {
     if (comment.starts_with(kind)) buffer_ += kind;

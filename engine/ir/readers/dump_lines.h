@@ -25,7 +25,7 @@ struct SourceLine {
 
 class DumpLines {
  public:
-  // The part that stays of a comment after a load of the core's number.
+  // The part of a comment after a load of the core's number that stays in the line.
   static constexpr std::string_view kCore = " core id ";
 
   explicit DumpLines(std::string_view text) : text_(text) {}
@@ -39,8 +39,8 @@ class DumpLines {
   // Whether region 0 has begun and not ended.
   [[nodiscard]] bool is_open() const { return is_open_; }
 
-  // Returns the place in `sources`, from 1, of the source line of an instruction. The instruction
-  // is a part of `content`. 0: the line is not known.
+  // Returns where an instruction's source line is in `sources`, counted from 1; 0: the line is not
+  // known. REQUIRES: `instruction` is a part of `content`.
   [[nodiscard]] uint16_t source_of(std::string_view instruction) const;
   [[nodiscard]] const std::vector<SourceLine>& sources() const { return sources_; }
 

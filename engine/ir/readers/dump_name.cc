@@ -14,8 +14,8 @@ bool is_number(std::string_view text) {
 }
 
 // Splits "gmm.1-62-packed-bundles-post-ra.txt" at the number between module and stage. Both the
-// module and the stage may have dashes. A module's name that was cut has another number after it
-// (cut_names.h).
+// module and the stage may have dashes. A module's name that was cut ends with a number itself
+// (cut_names.h), so the last of successive numbers counts.
 std::optional<DumpName> split(std::string_view rest) {
   for (size_t at = rest.find('-'); at != std::string_view::npos; at = rest.find('-', at + 1)) {
     size_t end = rest.find('-', at + 1);

@@ -77,7 +77,7 @@ size_t extents_and_layout(std::string_view text) {
   return end;
 }
 
-// Returns the bytes in HBM of a type: "(bf16[8,128]{1,0:T(8,128)(2,1)}, (s32[]))".
+// Returns the bytes that a type such as "(bf16[8,128]{1,0:T(8,128)(2,1)}, (s32[]))" has in HBM.
 double hbm_bytes(std::string_view type) {
   double sum = 0;
   while (true) {
@@ -118,8 +118,8 @@ double product(const std::vector<double>& extents) {
   });
 }
 
-// Returns how many products make one element of a dot's result. These are the multiplied extents of
-// the dot's left side that a list such as "{1,2}" numbers.
+// Returns how many products make one element of a dot's result. This is the product of the extents
+// of the dot's left side whose numbers are in a list such as "{1,2}".
 double contracted_by_dot(std::string_view dimensions, const std::vector<double>& left) {
   double out = 1;
   while (true) {
@@ -148,9 +148,9 @@ std::vector<double> window_of(std::string_view window, std::string_view key) {
   return out;
 }
 
-// Returns how many products make one element of a convolution's result: the product of extents of
-// its right side. "i" in the middle of "0bf_0io->0bf" is the extent of the input's features. A
-// digit is a spatial dimension. Its extent is the number of places in the window that meet an
+// Returns how many products make one element of a convolution's result: a product over the labels
+// of its right side, "0io" in "0bf_0io->0bf". "i" counts with its extent, and "o" does not count. A
+// digit is a spatial dimension, which counts with the number of places in the window that meet an
 // element of the left side. If the left side is dilated, most places do not meet an element; XLA
 // writes a batch dimension in this way. Places in the padding count, too.
 double contracted_by_convolution(const HloInstruction& instruction,
@@ -300,8 +300,8 @@ HloModule::HloModule(std::vector<HloComputation> computations)
     for (size_t k = 0; k < computations_[i].instructions.size(); ++k)
       by_name_.emplace(computations_[i].instructions[k].name, std::pair(i, k));
   }
-  // The text has computations before those that call them. Candidates choose much of the text, so
-  // bodies are compared as a whole, not by a hash.
+  // The text has computations before those that call them, so each finds what it calls. Candidates
+  // choose much of the text, so bodies are compared as a whole, not by a hash.
   std::map<std::string, size_t> numbers;
   for (const HloComputation& one : computations_) {
     bodies_.emplace(one.name, numbers.emplace(body_of(one), numbers.size()).first->second);
@@ -394,7 +394,7 @@ std::string HloModule::work_of(const HloInstruction& instruction) const {
   return out;
 }
 
-// Returns the text of a computation, with numbers for names.
+// Returns the text of a computation, with numbers in place of names.
 std::string HloModule::body_of(const HloComputation& computation) const {
   std::map<std::string_view, size_t> numbers;
   std::string out;

@@ -61,8 +61,8 @@ class HloModule {
   // whatever their names. XLA compiles only one of these instructions. Empty: there is no such
   // instruction.
   [[nodiscard]] std::string work_of(const std::string& name) const;
-  // The bytes that an instruction moves from HBM, its operands, and to HBM, its result. If it
-  // updates an operand in place, only the update counts. Zero: there is no such instruction.
+  // The bytes that an instruction reads from HBM (its operands) and writes to HBM (its result). If
+  // it updates an operand in place, only the update counts. Zero: there is no such instruction.
   struct HbmBytes {
     double read = 0;
     double written = 0;
@@ -90,7 +90,7 @@ class HloModule {
   std::set<std::string, std::less<>> with_kernel_;    // computations
 };
 
-// The custom-call target in HLO of a Pallas kernel.
+// The custom-call target that a Pallas kernel has in HLO.
 constexpr std::string_view kKernelTarget = "\"tpu_custom_call\"";
 
 // Reads a module. Bad input: "<name>:<line>: …".

@@ -23,7 +23,7 @@ class Sides {
       : module_(module), costs_(costs) {}
 
   HloSides find() {
-    // The text has computations before those that call them.
+    // In the text, callers come last. So costs add up forwards, and sides are passed on backwards.
     const auto& all = module_.computations();
     for (const HloComputation& one : all) known_[one.name] = sum_of(one);
     for (auto one = all.rbegin(); one != all.rend(); ++one) {
@@ -126,7 +126,7 @@ std::vector<std::string_view> branches_of(const HloInstruction& instruction) {
   for (const char* key : {"true_computation", "false_computation"}) {
     if (const auto called = instruction.attribute(key); !called.empty()) out.push_back(called);
   }
-  // "{%first, %second}"
+  // The attribute is a list such as "{%first, %second}".
   std::string_view branches = instruction.attribute("branch_computations");
   while (!branches.empty()) {
     branches.remove_prefix(std::min(branches.find_first_not_of("{},% "), branches.size()));

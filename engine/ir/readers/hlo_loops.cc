@@ -15,9 +15,9 @@ namespace evolve::ir {
 
 namespace {
 
-// More passes than any program has time for.
+// The maximum number of passes of a loop. No program has time for more.
 constexpr uint64_t kMostPasses = 1'000'000'000;
-// No 32-bit number is larger.
+// The largest absolute value of a constant. No 32-bit number is larger.
 constexpr int64_t kMostCounted = int64_t{1} << 32;
 
 std::optional<int64_t> whole(std::string_view text) {
@@ -61,7 +61,7 @@ class LoopFunction {
     return root == all.end() ? nullptr : &*root;
   }
 
-  // Returns the number of the element of the function's parameter that an instruction gets.
+  // Returns which element of the function's parameter an instruction gets. Nullopt: it gets none.
   [[nodiscard]] std::optional<size_t> element(const HloInstruction* from) const {
     from = uncopied(module_, from);
     if (from == nullptr || from->opcode != "get-tuple-element") return std::nullopt;
@@ -92,7 +92,7 @@ std::optional<std::pair<int64_t, int64_t>> range_of(std::string_view type) {
   return has_sign ? std::pair(-count / 2, count / 2 - 1) : std::pair(int64_t{0}, count - 1);
 }
 
-// A loop's test "counter < limit", with the counter first.
+// A loop's test, such as "counter < limit", turned so that the counter comes first.
 struct Test {
   size_t element = 0;
   std::string_view direction;
@@ -160,7 +160,7 @@ Result<uint64_t> passes_of_loop(const HloModule& module, const HloInstruction& l
   if (!step)
     return failed(fmt::format("its body does not only add a constant to its counter, element {}",
                               test->element));
-  // The signs make a loop that counts down look like one that counts up.
+  // `sign` makes a loop that counts down look like one that counts up.
   const bool is_up = test->direction == "LT" || test->direction == "LE";
   const int64_t sign = is_up ? 1 : -1;
   const bool is_inclusive = test->direction == "LE" || test->direction == "GE";
@@ -184,7 +184,7 @@ HloLoops::HloLoops(const HloModule& module) {
     if (one.is_entry) passes_[one.name] = {};
     for (const HloInstruction& each : one.instructions) computation_of_[each.name] = one.name;
   }
-  // The text has computations before those that call them.
+  // The text has computations before those that call them. So, backwards, callers come first.
   const auto& all = module.computations();
   for (auto one = all.rbegin(); one != all.rend(); ++one) {
     auto known = passes_.find(one->name);

@@ -12,9 +12,9 @@ namespace evolve::ir {
 
 // The passes of a `while` are known if it counts from a constant to a constant by a constant, and
 // if all three belong to one element i of its tuple. The condition compares element i of its
-// parameter. The body's element i is element i of its parameter plus or minus a constant. The loop
-// starts with a constant in element i. JAX writes `scan` and `fori_loop` in this form. The passes
-// are not known if the counter would leave the range of its type.
+// parameter with a constant. The body's element i is element i of its parameter plus or minus a
+// constant. The loop starts with a constant in element i. JAX writes `scan` and `fori_loop` in this
+// form. The passes are not known if the counter would leave the range of its type.
 class HloLoops {
  public:
   explicit HloLoops(const HloModule& module);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kOpen = UINT32_MAX;
 
-// Returns the bundle of a line: "  0x12 LB: > { …".
+// Returns the number of the bundle in a line such as "  0x12 LB: > { …".
 std::optional<uint32_t> bundle_of(std::string_view line) {
   constexpr size_t kMostHead = 64;  // the most before the '{'
   std::string_view head = line.substr(0, kMostHead);

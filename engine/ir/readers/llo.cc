@@ -118,7 +118,7 @@ class LloReader {
     return error(fmt::format("not a line of a pass: '{}'", content.substr(0, 40)));
   }
 
-  // Closes the regions that have ended.
+  // Closes the regions that end before a line with this indent, and checks the indent.
   Status find_region(size_t indent) {
     if (is_begun_ && indent <= open_.back().indent)
       return error(fmt::format("region {} is empty", region().number));
@@ -169,7 +169,7 @@ class LloReader {
     if (close == std::string_view::npos) return error("an allocation has no ']'");
     text = text.substr(0, close);
     std::string_view tag = behind(text, kTag);
-    // The fields before the tag. The tag may be any text.
+    // Only the fields before the tag are searched, because the tag may be any text.
     std::string_view fields = text.substr(0, text.size() - tag.size());
     std::string_view shape = behind(fields, "shape = '");
     out.shape = shape.substr(0, shape.find('\''));
@@ -177,7 +177,7 @@ class LloReader {
     out.space = space.substr(0, space.find(','));
     std::string_view size = behind(fields, "size = ");
     auto bytes = take_plain_or_hexadecimal(size);
-    // More than any memory has, so that sums do not overflow.
+    // The largest size of an allocation. No memory has as much, and sums do not overflow.
     constexpr uint64_t kMostBytes = uint64_t{1} << 44;
     constexpr uint64_t kLater = UINT64_MAX;  // a later pass decides
     if (out.space.empty() || !bytes || (*bytes > kMostBytes && *bytes != kLater))
@@ -215,7 +215,7 @@ class LloReader {
       if (!is_of_spill_slot(operands)) return {};
       return keep(opcode, is_store ? pass_.spills : pass_.fills);
     }
-    // Opcodes of four kinds: "vpseudo", "spseudo", "ppseudo", "vmpseudo".
+    // Pseudo-opcodes begin with "vpseudo.", "spseudo.", "ppseudo." or "vmpseudo.".
     std::string_view what = behind(opcode.substr(0, opcode.find('_')), "pseudo.");
     if (what == "spill") return keep(opcode, pass_.spills);
     if (what == "fill") return keep(opcode, pass_.fills);
@@ -273,8 +273,8 @@ SpaceUse space_use(const LloPass& pass, std::string_view space) {
     own[one.region].bytes += one.bytes;
     if (one.is_spill) own[one.region].spilled_bytes += one.bytes;
   }
-  // Parents come first. So, from the last region on, each is complete before it is added to its
-  // parent.
+  // Parents come first. So, from the last region backwards, each region is complete before it
+  // counts for its parent.
   std::vector<Peak> below(pass.regions.size());
   Peak all;
   for (size_t i = pass.regions.size(); i-- > 0;) {

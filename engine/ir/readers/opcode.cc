@@ -10,7 +10,7 @@ namespace evolve::ir {
 namespace {
 
 // Operations by the whole name: those of the scalar unit, and those of other units that exchange
-// values with it. The first letters of all other names decide.
+// values with it. For all other names, the first letters decide.
 const std::unordered_map<std::string_view, Op>& ops() {
   static const std::unordered_map<std::string_view, Op> table = {
       {"smov", Op::copy},
@@ -85,7 +85,7 @@ const std::unordered_map<std::string_view, Op>& ops() {
       {"spop", Op::of_vectors},
       {"reloc", Op::opaque},
       {"scalar_parameter_address", Op::opaque},
-      // Errors that do not happen, fences and traces.
+      // Errors, which are assumed not to happen, and what has no effect on the scalar unit.
       {"shalt.err", Op::ignored},
       {"sfence", Op::ignored},
       {"compiler-scheduling-barrier", Op::ignored},
@@ -176,7 +176,7 @@ void set_name(Opcode& opcode, std::string_view word) {
 }
 
 // Returns the cycles of a matmul: eight for 16 rows of bf16 (32 of fp8), four for eight rows of
-// f32. These are the least distances of two matmuls on one unit in the schedules of kernels of each
+// f32. These are the smallest distances between two matmuls on one unit in schedules with that
 // type. Weights are pushed at the same time.
 uint8_t matmul_cycles(std::string_view name) {
   constexpr uint8_t kPacked = 8;

@@ -1,5 +1,5 @@
-// The origin of a value of the scalar unit that is not known: the instruction that first lacks the
-// value.
+// The origin of an unknown value of the scalar unit: the first instruction with an unknown result
+// on the way to the value.
 #pragma once
 
 #include <cstdint>

@@ -18,10 +18,10 @@ namespace evolve::ir {
 
 namespace {
 
-// More than any real kernel has. Anything larger is not a schedule.
+// The most bundles and opcodes. No real kernel has as many, and anything larger is no schedule.
 constexpr size_t kMostScheduleBundles = 4'000'000;
 constexpr size_t kMostOpcodes = 60'000;
-// Names are numbered through a module. A name with a larger number is rejected.
+// Names are numbered through a module. A name with this number or a larger one counts as no name.
 constexpr uint32_t kMostNames = 1U << 24;
 constexpr std::string_view kDigits = "0123456789";
 
@@ -49,10 +49,10 @@ std::optional<uint32_t> leading_integer(std::string_view text) {
   return parse_integer(text.substr(0, text.find_first_not_of(kDigits)));
 }
 
-// Small numbers for the numbers in names such as "s8156", in the order in which they are met.
+// Gives small numbers to the numbers in names such as "s8156", in the order in which they occur.
 class Names {
  public:
-  // Returns kNone for a name without such a number.
+  // Returns the small number of a name's number; kNone: there is none, or it is too large.
   int32_t of(std::optional<uint32_t> name) {
     if (!name || *name >= kMostNames) return kNone;
     if (*name >= numbers_.size())
@@ -68,7 +68,7 @@ class Names {
   int32_t count_ = 0;
 };
 
-// Looks up a text without making a string.
+// Lets a map find a string by a string_view, without making a string.
 struct TextHash {
   using is_transparent = void;
   size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
@@ -464,7 +464,7 @@ class ScheduleReader {
     return sum;
   }
 
-  // Returns the address of an allocation. Allocations are far apart.
+  // Returns the address of an allocation. Addresses are far apart, so allocations do not overlap.
   uint32_t allocation_of(std::string_view name) {
     auto found = allocations_.find(name);
     if (found != allocations_.end()) return found->second;

@@ -46,9 +46,9 @@ struct Operand {
   int32_t index = kNone;  // a second slot, in an address
 };
 
-// The address that stands for the kernel's operand of a number. The address counts rows of VMEM of
-// 512 bytes. No two operands share an address, not even if the address is shifted left by four and
-// counts granules.
+// Returns the address that stands for the kernel's operand `number`. The address counts rows of
+// VMEM of 512 bytes. No two operands share an address, not even if the address is shifted left by
+// four and counts granules.
 constexpr uint32_t kMostParameters = 254;
 constexpr uint32_t parameter_address(uint32_t number) {
   return (number + 1) << 20;
@@ -117,7 +117,7 @@ struct Schedule {
   std::vector<Bundle> bundles;
   std::vector<Instruction> instructions;
   std::vector<uint16_t> issues;  // the opcode of every instruction, an index
-  // The place of every instruction in `sources`, from 1; 0: none. Empty: the dump has no sources.
+  // By issue: its source's place in `sources`, from 1; 0: none. Empty: the dump has no sources.
   std::vector<uint16_t> issue_sources;
   std::vector<SourceLine> sources;
   std::vector<Opcode> opcodes;

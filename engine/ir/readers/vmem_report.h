@@ -1,5 +1,5 @@
 // The reader of libtpu's VMEM report, the dump "TLP-…-vmem_report.html": a page for people that
-// contains its data,
+// contains its data in this form:
 //
 //   const DATA ={"global_info": {"vmem_capacity": bytes, …},
 //                "hlo_breakdowns": {module: {"total_size": bytes,
@@ -26,7 +26,7 @@ struct Window {
   uint32_t operand = 0;  // among the inputs, or among the outputs
   std::string shape;     // of one block: "bf16[512,512]"
   uint64_t window_bytes = 0;
-  // The number of blocks that have room; two are double buffering.
+  // The number of blocks that there is room for; two blocks are double buffering.
   uint64_t buffers = 0;
 };
 

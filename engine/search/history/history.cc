@@ -38,8 +38,8 @@ json line_of(const PastVariant& past) {
   return out;
 }
 
-// simdjson reads the lines, because each round reads a line for every variant of the campaign so
-// far. read_history() catches the exceptions of simdjson.
+// simdjson reads the lines, because it is fast, and each round reads a line for every variant of
+// the campaign so far. read_history() catches the exceptions of simdjson.
 namespace dom = simdjson::dom;
 
 json json_of(dom::element value) {

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-// The limits of a program that is sketched. Real programs have some thousands of operations.
+// The most operations (real programs have some thousands) and nested jaxprs of a sketched program.
 constexpr int kMostOperations = 200'000;
 constexpr int kMostDeep = 100;
 // The limit, in bytes, of all text that is digested. It is needed because a function that is called
@@ -35,8 +35,8 @@ constexpr std::array<std::string_view, 8> kCalls = {"closed_call",
                                                     "pjit"};
 // Operations whose parameters make up a program's frame (sketch.h).
 constexpr std::array<std::string_view, 4> kFrames = {"pallas_call", "run_scoped", "scan", "while"};
-// Keys that do not change the computation: an operand's name at its caller, and advice to the
-// scheduler around a kernel.
+// Parameters and fields that do not change the computation, such as an operand's name at its
+// caller, and advice to the scheduler around a kernel.
 constexpr std::array<std::string_view, 3> kSilent = {"cost_estimate", "debug", "origin"};
 
 template <size_t Count>
@@ -100,7 +100,7 @@ class Sketcher {
   }
 
  private:
-  // The maker of each variable of a jaxpr.
+  // What made each variable of a jaxpr: an operation, an argument or a constant.
   using Makers = std::map<int64_t, std::string>;
 
   void add(const std::string& feature) {

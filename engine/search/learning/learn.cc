@@ -65,7 +65,7 @@ std::string without_numbers(std::string_view text) {
   return out;
 }
 
-// The sentence as a title, cut between words if it is long.
+// Returns the sentence as a title, cut between words if it is long.
 std::string title_of(const std::string& sentence) {
   if (sentence.size() <= kMostTitle) return sentence;
   const std::string_view start = start_of(sentence, kMostTitle);
@@ -83,8 +83,8 @@ std::vector<std::string> sentences_of(const PastVariant& past) {
   return out;
 }
 
-// The variant's change from its parent. A model's note begins with the mode and the model, which
-// are dropped.
+// Returns the variant's change from its parent. A model's note begins with the mode and the model,
+// which are dropped.
 std::string change_of(const PastVariant& past) {
   const std::string model = model_of(past);
   if (model.empty()) return past.note;
@@ -398,7 +398,7 @@ class Learner {
 
   const LearnRule& rule_;
   Contest contest_;
-  // Only for look-up; never iterated.
+  // Only for look-up: nothing iterates over it, because its order is arbitrary.
   std::unordered_map<VariantId, const PastVariant*> by_id_;
   const PastVariant* seed_ = nullptr;
   std::vector<Judged> judged_;  // in the order of the history

@@ -13,7 +13,7 @@
 
 namespace evolve::search {
 
-// The conditions under which a campaign's variants are judged, up to a round.
+// The settings of the rule, for the history up to a round.
 struct LearnRule {
   double effect = 0.05;  // the least gain over the best parent that is a success, as a share
   int round = 0;
@@ -23,7 +23,7 @@ struct LearnRule {
   bool is_relative = true;
 };
 
-// Returns the rule that applies once a selection is made. External error: `spec` is not a
+// Returns the rule for the history up to the selection's round. External error: `spec` is not a
 // spec.json.
 Result<LearnRule> learn_rule(const Selection& selection, const nlohmann::json& spec, double effect);
 
@@ -55,9 +55,9 @@ Learnings learnings_in_round(Learnings by_person, int round, const std::string& 
 // not count. A model writes its learnings before its variant is judged. So a rejection is reported
 // in the step's words, and does not support the model's words.
 //
-// Variants with the same title, the same change of a sweep, or the same rejection share one entry,
-// which has all their evidence. If a person wrote that entry, the evidence is added to the person's
-// entry. An answer that was not a kernel (a rejection by adopt) teaches nothing, and neither does a
+// Learnings with the same title, the same change, or the same rejection share one entry, which has
+// all their evidence. If a person wrote that entry, the evidence is added to the person's entry. An
+// answer that was not a kernel (a rejection by adopt) teaches nothing, and neither does a
 // near-duplicate.
 Lessons learn(const History& history, const Learnings& by_person, const LearnRule& rule,
               Proposals proposals = Proposals::all);

@@ -126,7 +126,7 @@ std::string take_id(std::string_view& text) {
   return std::string(id);
 }
 
-// Returns the title of "title ##" without the closing mark of its heading, as in CommonMark.
+// Returns a heading's text without its closing mark, as in CommonMark: "title" for "title ##".
 std::string_view without_closing(std::string_view text) {
   for (;;) {
     const size_t last = text.find_last_not_of('#');

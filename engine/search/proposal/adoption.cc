@@ -12,7 +12,7 @@ namespace evolve::search {
 
 namespace {
 
-// The name that a line at the left margin binds: "def f(", "class C", "NAME =", "NAME: int =".
+// Returns the name that an unindented line binds: "def f(", "class C", "NAME =", "NAME: int =".
 std::string_view bound_name(std::string_view line) {
   for (std::string_view word : {"def ", "class ", "async def "}) {
     if (!line.starts_with(word)) continue;

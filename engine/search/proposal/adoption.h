@@ -15,8 +15,8 @@ namespace evolve::search {
 // The maximum number of bytes of a note. Every note is one line.
 constexpr size_t kMostNoteBytes = 500;
 
-// Why a proposal is not a kernel. Kinds are stable. The reason is one line, which a later prompt
-// may show.
+// Why a proposal is not a kernel. The names of the kinds never change. The reason is one line,
+// which a later prompt may show.
 struct Problem {
   std::string kind;
   std::string reason;
@@ -29,7 +29,7 @@ struct Pieces {
 // Returns the pieces of a source. Bad input: the source has no block.
 Result<Pieces> pieces_of(std::string_view source);
 
-// The sources that the code is compared with.
+// The sources that the code is compared with, and the function that it must define.
 struct AdoptionContext {
   std::string parent;               // source with an EVOLVE block, which the code changes
   std::vector<std::string> others;  // further parents; code like theirs changes nothing
@@ -48,8 +48,8 @@ struct Code {
 };
 
 // Returns the lines for the block. `code` is the whole kernel file, with or without the markers, or
-// only the block. Problem outside-block: the code has only one marker, or binds names from outside
-// of the block.
+// only the block. Problem outside-block: the code has only one marker, or defines names that the
+// parent defines outside of the block.
 Code block_of(const std::string& code, const Pieces& parent);
 
 // Returns the parent with these lines as its block. A problem of the lines is passed on. Further
@@ -57,7 +57,7 @@ Code block_of(const std::string& code, const Pieces& parent);
 // parent's; outside-block, if they contain markers. Bad input: the parent has no EVOLVE block.
 Result<Adoption> adopt(Code lines, const AdoptionContext& context);
 
-// The names that lines at the left margin bind: "def f(", "class C", "NAME =", "NAME: int =".
+// Returns the names that unindented lines bind: "def f(", "class C", "NAME =", "NAME: int =".
 std::set<std::string_view> bound_names(std::string_view text);
 
 // Whether two texts are the same, apart from blank lines at either end and blanks at the ends of

@@ -1,5 +1,5 @@
 // The heading of a file that a person writes: lines "# evolve: KEY: VALUE" at its very top, which
-// add to the file's text.
+// say something about the text below.
 #pragma once
 
 #include <cstddef>

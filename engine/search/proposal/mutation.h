@@ -12,9 +12,9 @@
 
 namespace evolve::search {
 
-// The texts that mark the block's start and end in a canonical source. The step normalise writes
-// them, whatever the author's markers are. A line that contains one of these texts is a marker. If
-// there are several, the last one counts, as in Glaucis. The block is between the two markers.
+// The texts that mark the block's start and end in a kernel.py. The step normalise writes them,
+// whatever the author's markers are. A line that contains one of these texts is a marker. The last
+// start and the last end count, as in Glaucis. The block is between the two markers.
 constexpr std::string_view kBlockStart = "# EVOLVE-BLOCK-START";
 constexpr std::string_view kBlockEnd = "# EVOLVE-BLOCK-END";
 
@@ -37,8 +37,8 @@ Result<std::string> write_parameters(std::string_view source, const Point& point
 
 // Returns the source with "?" in the place of the values that the block assigns to the names.
 // Sources that differ only in parameters have this text in common. Names without a value in the
-// block are skipped. A variant's canonical source, for example, has no block. Then the whole source
-// counts as the block.
+// block are skipped. If a source has no block, the whole source counts as the block. A variant's
+// canonical source, for example, has none.
 std::string without_parameters(std::string_view source, const std::vector<std::string>& names);
 
 }  // namespace evolve::search

@@ -2,7 +2,7 @@
 // a round. It is v0011.py in the campaign's folder of proposals. A proposal file is a source, like
 // the seed: people keep, edit and share it with the pipeline. Pure.
 //
-// The file is a kernel, or the content of its EVOLVE block. Lines at its very top may add to that:
+// The file is a kernel, or the content of its EVOLVE block. Lines at its very top may say more:
 //
 //   # evolve: parents: v0003, v0004      its parents; default: the place's own parent
 //   # evolve: note: the sums in scratch  one line, for people and mutators

@@ -32,8 +32,8 @@ double cut_width(double margin, const ModelError& so_far);
 // Rules out the variants that are slower than the best `top_k` by more than `width`. `variants`:
 // the variants that no step rejected. `leaders`: variants that may survive anyway. These are
 // variants of earlier rounds, or the seed, whose mean is 0. The mean of each standing is its
-// modelled_ratio(); the half width of the standings does not count. `draw`: the random seed. The
-// admissions are in the order of the variants.
+// modelled_ratio(); the half width of the standings does not count. `draw` is a random number that
+// chooses the spot check. The admissions are in the order of the variants.
 std::vector<Admission> cut(std::vector<Contender> variants, std::vector<Contender> leaders,
                            size_t top_k, double width, uint64_t draw);
 

@@ -14,8 +14,8 @@ using nlohmann::json;
 
 constexpr size_t kFewestRuns = 5;
 
-// Student's t for a two-sided 95 % interval; from 21 degrees of freedom on, an upper bound within
-// 0.3 %.
+// Returns Student's t for a two-sided 95 % interval. From 21 degrees of freedom on, the result is
+// an upper bound, at most 0.3 % too large.
 double t_of(double degrees) {
   constexpr std::array<double, 20> kTable = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365,
                                              2.306,  2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
@@ -40,7 +40,7 @@ double log_ratio(const Block& block) {
          2;
 }
 
-// The mean over runs, in logarithms, and its uncertainty.
+// The mean of the log ratios over the runs, and its uncertainty.
 struct Estimate {
   double mean = 0;
   double variance = 0;  // of the mean

@@ -1,13 +1,13 @@
 // The decision on measured times: whether a program is faster than another. Pure.
 //
-// A block is one sample of both programs: anchor, candidate, candidate, anchor, or the mirror
-// image. So a drift that is even over a block cancels in the block's ratio. Blocks come from
-// several runs, and each run compiles and lays out both programs again. Each run has its own
-// conditions, such as the place of its memory and the other load of the machine. More blocks of the
-// same run do not average these out. So the unit of the statistics is the run. A run counts by the
-// mean of the middle half of its blocks' log ratios. The result is the mean over runs, with
-// Student's 95 % interval. (A bootstrap over so few runs gives intervals that are too narrow: with
-// five runs they cover 84 % instead of 95 %.)
+// A block times both programs in turn: anchor, candidate, candidate, anchor, or the mirror image.
+// So a drift that is even over a block cancels in the block's ratio. Blocks come from several runs,
+// and each run compiles and lays out both programs again. Each run has its own conditions, such as
+// the place of its memory and the other load of the machine. More blocks of the same run do not
+// average these out. So the unit of the statistics is the run. The value of a run is the mean of
+// the middle half of its blocks' log ratios. The result is the mean over runs, with Student's 95 %
+// interval. (A bootstrap over so few runs gives intervals that are too narrow: with five runs they
+// cover 84 % instead of 95 %.)
 #pragma once
 
 #include <array>
@@ -39,8 +39,8 @@ Result<Samples> read_samples(const nlohmann::json& from, const std::string& reco
 struct DecisionRule {
   // The smallest difference of interest: a ratio nearer to 1 than this share does not matter.
   double min_effect = 0.005;
-  // The largest half width of the interval of a tie. Samples are unstable if their interval is
-  // wider and includes "no difference".
+  // The largest half width of a tie's interval, as a share. If the interval is wider, and the
+  // candidate is neither faster nor slower, the samples are unstable.
   double most_half_width = 0.05;
   // The seconds that the device needs at its peak. No sample can be shorter.
   double floor_seconds = 0;
@@ -71,7 +71,7 @@ struct Decision {
 };
 
 // Compares the candidate with its anchor. Faster or slower: the whole interval lies beyond the
-// least effect.
+// rule's min_effect.
 Decision decide(const Samples& samples, const DecisionRule& rule);
 
 // Compares two measurements of the same pair. The ratio is the later ratio divided by the earlier

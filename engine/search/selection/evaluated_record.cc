@@ -76,8 +76,8 @@ bool is_excused(const std::vector<CaseRecord>& cases, const std::string& step) {
   });
 }
 
-// Orders the kinds of rejection of one variant; the lowest is reported. Accesses to foreign memory
-// come first, because they cause wrong values. A time-out comes last, because it says the least.
+// Returns the place of a kind among a variant's rejections; the lowest place is reported. Accesses
+// out of bounds and races come first, because they cause wrong values. A time-out says the least.
 int place_of(const std::string& kind) {
   if (kind == "out-of-bounds") return 0;
   if (kind == "race") return 1;

@@ -37,8 +37,8 @@ struct Origin {
   Point parameters;
   std::string note;
   // Digests of the canonical source, and of that source without the values of its parameters. They
-  // are SHA-256, which Python has, too. Sources with the same structure differ only in values that
-  // a sweep changes.
+  // are SHA-256, because Python steps compute them, too. Sources with the same structure differ
+  // only in values that a sweep changes.
   std::string source;
   std::string structure;
   std::optional<ExchangeSummary> exchange;  // nullopt: no model was asked

@@ -14,14 +14,14 @@
 
 namespace evolve::search {
 
-// A ratio of times over several cases, in logarithms: the weighted mean, and half of its interval.
+// A ratio of times over cases, in logarithms: the weighted mean, and half the interval's width.
 struct Standing {
   double mean = 0;
   double half_width = 0;
 };
 
 // Computes a standing from the ratios of cases. A case without a ratio counts as a ratio of one,
-// known exactly. The errors of different cases are independent.
+// known exactly. The errors of different cases count as independent.
 Standing standing_of(const std::map<std::string, Ratio>& ratios,
                      const std::vector<BenchCase>& cases);
 

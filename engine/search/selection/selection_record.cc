@@ -273,7 +273,7 @@ Status read_places(const json& selection, Selection& out) {
   return {};
 }
 
-// Reads the lists of variants that did not survive.
+// Reads the lists of pruned, ranked, rejected and ruled-out variants.
 Status read_others(const json& selection, Selection& out) {
   for (const json& from : member(selection, "pruned")) {
     TRY_ASSIGN(auto survivor, read_survivor(from, out.time_kind));

@@ -10,8 +10,8 @@
 namespace evolve::search {
 
 // Reads a selection that a select step of this campaign wrote. selection_record() of the result is
-// the same record. A missing member of the selection gets its default. External error: a member
-// does not have its form.
+// the same record. External error: the round or the survivors are missing, or a member does not
+// have its form. Any other missing member of the selection gets its default.
 Result<Selection> read_selection(const nlohmann::json& selection);
 nlohmann::json selection_record(const Selection& selection);
 

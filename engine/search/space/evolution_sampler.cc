@@ -23,7 +23,7 @@ uint64_t EvolutionSampler::choose() {
   for (int i = 0; i < kAttempts; ++i) {
     uint64_t child = breed(population);
     if (!knowledge().is_known(child)) return child;
-    // If the population has converged, its children are known, or all alike.
+    // Children of a converged population are known or all alike, so one axis is drawn by chance.
     const size_t axis = random().below(grid().axes().size());
     child = grid().moved(child, axis, random().below(grid().axes()[axis].count));
     if (!knowledge().is_known(child)) return child;

@@ -89,8 +89,8 @@ class Forest::Growth {
     return best;
   }
 
-  // The variance of the targets that a split explains, up to a constant: the square of each side's
-  // sum, divided by the side's size.
+  // Returns the variance of the targets that a split explains, up to constants: the square of each
+  // side's sum, divided by the side's size, added up for both sides.
   double gain_of(std::span<const uint32_t> rows, int column, float threshold) const {
     double left = 0;
     double right = 0;

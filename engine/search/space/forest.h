@@ -31,7 +31,7 @@ class Forest {
     double variance = 0;  // of the trees about their mean, and within their leaves
   };
 
-  // REQUIRES: as many rows as targets, at least one; finite numbers.
+  // Grows the trees. REQUIRES: as many rows as targets, at least one; finite numbers.
   static Forest fit(const Matrix& rows, std::span<const double> targets, int trees, Random& random);
 
   [[nodiscard]] Prediction at(std::span<const float> row) const;

@@ -21,7 +21,7 @@ class Knowledge {
 
   explicit Knowledge(Grid grid) : grid_(std::move(grid)) {}
 
-  // Records that a point was given. The point is pending until it is told.
+  // Records that a point was given. The point is pending until its cost is told.
   void give(uint64_t point);
   // Records a point's cost. Only the first cost that is told of a point counts.
   void tell(uint64_t point, std::optional<double> cost);

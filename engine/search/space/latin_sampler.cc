@@ -27,7 +27,7 @@ void LatinSampler::draw_batch() {
     for (size_t i = 0; i < batch_; ++i) {
       const double at = (static_cast<double>(strata[i]) + random().unit()) /
                         static_cast<double>(batch_) * static_cast<double>(count);
-      // A unit just below 1 may be rounded up.
+      // If unit() is just below 1, `at` may be rounded up to `count`.
       drawn_[i] = grid().moved(drawn_[i], axis, std::min(static_cast<size_t>(at), count - 1));
     }
   }

@@ -10,8 +10,8 @@ namespace {
 constexpr int kFarthest = 4;    // steps that still count as near
 constexpr size_t kParents = 3;  // points that are walked from in turn
 
-// Calls `visit` with each point at exactly `left` steps in the axes from number `axis` on. `values`
-// has the values of the axes before that.
+// Calls `visit` with each point that is exactly `left` steps away in the axes from number `axis`
+// on. `values` has the values of the axes before that.
 void visit_ring(const std::vector<std::vector<Step>>& steps, size_t axis, int left,
                 AxisValues& values, const std::function<void(const AxisValues&)>& visit) {
   if (axis == steps.size()) {

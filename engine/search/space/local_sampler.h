@@ -19,16 +19,16 @@ struct Step {
   int distance;
 };
 
-// The values of an ascending list within four steps of `from`. `from` comes first, at distance 0.
-// If `from` is not in the list, either neighbour is one step away.
+// Returns the values of an ascending list within four steps of `from`, which comes first, at
+// distance 0. If `from` is not in the list, either neighbour is one step away.
 std::vector<Step> steps_along(const std::vector<int64_t>& values, int64_t from);
 
 // One value for each axis, in the order of the axes.
 using AxisValues = std::vector<int64_t>;
 
 // Draws one of the nearest free points, each with the same chance. Nullopt: no point is free within
-// four steps. `steps` has the values that can be reached on each axis. The first value is the start
-// of the walk. An error of `is_free` is passed on.
+// four steps. `steps` has the values that can be reached on each axis. The first value of each axis
+// is the start of the walk. An error of `is_free` is passed on.
 Result<std::optional<AxisValues>> draw_near(
     const std::vector<std::vector<Step>>& steps,
     const std::function<Result<bool>(const AxisValues&)>& is_free, Random& random);

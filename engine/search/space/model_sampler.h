@@ -1,4 +1,4 @@
-// The sampler that learns. It first tries the points that its regression expects to improve most.
+// The sampler that learns. It first tries the points from which its regression expects the most.
 //
 // The first point is the grid's middle, because the ends of a list of block sizes are rarely good,
 // and more often not valid. The next points are steps away from the best point so far. In a step
@@ -8,7 +8,7 @@
 // of the costs, one the validity.
 //
 // Each choice draws one of three kinds of candidates, with the same chance:
-//   * any points;
+//   * points from the whole space, the best candidates of the last choice, and the second kind;
 //   * points that differ in one parameter from one of the best, so that an isolated optimum is
 //     found from a point next to it;
 //   * the best point with some parameters at the ends of their values. Many optima are there,
@@ -20,7 +20,7 @@
 // Riche, Carraro: Kriging is well-suited to parallelize optimization, 2010). So little improvement
 // is expected next to pending points, and a batch spreads.
 //
-// The forests see three kinds of numbers of a point. The first are the places of its values. The
+// The forests see three kinds of numbers for a point. The first are the places of its values. The
 // second are the powers of two that divide each value, because alignment depends on them. The third
 // are the products of any two values, because limits on threads, registers and memory are limits of
 // products.

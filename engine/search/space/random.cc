@@ -17,7 +17,7 @@ uint64_t Random::next() {
 }
 
 uint64_t Random::below(uint64_t bound) {
-  // 2^64 modulo bound: the number of draws that are left over.
+  // 2^64 modulo bound: so many of the 2^64 possible draws are thrown away.
   const uint64_t left_over = (0 - bound) % bound;
   uint64_t draw = next();
   while (draw < left_over) draw = next();

@@ -1,5 +1,5 @@
 // Random numbers that are the same on every machine, unlike the standard library's distributions.
-// The keys of a sweep's recorded proposals depend on this. tests/unit/random_test.cc pins the
+// With other numbers a campaign would propose other points, so tests/unit/random_test.cc pins the
 // stream.
 #pragma once
 
@@ -18,10 +18,10 @@ class Random {
   Random(uint64_t seed, uint64_t stream);
 
   uint64_t next();
-  // A number in [0, bound), each with the same chance. Draws that would favour low numbers are
-  // thrown away. REQUIRES: bound > 0.
+  // Draws a number in [0, bound), each with the same chance. Draws that would favour low numbers
+  // are thrown away. REQUIRES: bound > 0.
   uint64_t below(uint64_t bound);
-  // A number in [0, 1), one of 2^53 that are evenly spaced.
+  // Draws a number in [0, 1), one of 2^53 that are evenly spaced.
   double unit();
 
  private:

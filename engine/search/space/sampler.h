@@ -1,4 +1,4 @@
-// Samplers, which choose the next point of a grid to try from the costs of the points tried so far.
+// Samplers, which use the costs of the points tried so far to choose the next point of a grid.
 // Pure: the same seed and the same costs give the same points.
 #pragma once
 
@@ -31,7 +31,7 @@ class Sampler {
   void tell(uint64_t point, std::optional<double> cost) { knowledge_.tell(point, cost); }
 
  protected:
-  // Returns a point that is not known. next() calls this only while such a point is left.
+  // Returns a point that is neither told nor pending. next() calls this only while there is one.
   virtual uint64_t choose() = 0;
 
   [[nodiscard]] const Knowledge& knowledge() const { return knowledge_; }
@@ -54,7 +54,7 @@ class Sampler {
 //   tpe        tree-structured Parzen estimator; tpe_sampler.h
 std::vector<std::string> sampler_names();
 
-// The default size of a batch.
+// The default number of points of a batch.
 constexpr size_t kBatch = 16;
 
 // Makes the sampler that has this name. `batch`, at least 1: the number of points that the sampler

@@ -19,8 +19,8 @@ namespace evolve::search {
 // A value for each parameter.
 using Point = std::map<std::string, int64_t>;
 
-// Describes the differences, in the order of the names: "BLOCK_K 512 -> 256, BLOCK_M 512 -> 1024".
-// If nothing differs: "no change".
+// Describes how `to` differs from `from`, in the order of the names: "BLOCK_K 512 -> 256, BLOCK_M
+// 512 -> 1024". If nothing differs: "no change".
 std::string describe_change(const Point& from, const Point& to);
 
 class Space {

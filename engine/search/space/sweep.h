@@ -40,8 +40,8 @@ struct SweepRequest {
   std::vector<SweepPlace> places;
 };
 
-// Whether a campaign's sweep proposal number `ordinal`, from 0, explores. Proposals that explore
-// are spread evenly: with a share of 1/4 every fourth one does.
+// Whether proposal number `ordinal`, from 0, of a campaign's sweep explores. Proposals that explore
+// are spread evenly: with a share of 1/4, every fourth proposal explores.
 bool explores(size_t ordinal, double share);
 
 struct SweepVariant {

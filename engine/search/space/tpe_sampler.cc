@@ -53,8 +53,8 @@ TreeParzenSampler::Densities TreeParzenSampler::densities(
     const auto& [count, numbers] = grid().axes()[axis];
     std::vector<double> here(count);
     for (uint64_t point : points) here[grid().place(point, axis)] += 1;
-    // How far a point's weight reaches. The weights form a triangle, because machines compute other
-    // functions in different ways.
+    // The number of places to either side that a point's weight reaches, with its own place. The
+    // weights form a triangle, because machines compute exp() in different ways.
     const size_t reach = numbers.empty() ? 1 : 1 + count / kAxisShare;
     std::vector<double> density(count, kPrior / static_cast<double>(count));
     for (size_t from = 0; from < count; ++from) {

@@ -23,7 +23,7 @@ class TreeParzenSampler : public Sampler {
   using Sampler::Sampler;
 
  private:
-  // By axis, by place; the densities of an axis sum up to 1.
+  // The density of each place, by axis and by place. The densities of an axis sum up to 1.
   using Densities = std::vector<std::vector<double>>;
 
   uint64_t choose() override;

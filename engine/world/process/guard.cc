@@ -44,8 +44,8 @@ Result<GuardProcess> GuardProcess::start() {
     ::prctl(PR_SET_NAME, "evolve-guard");
     ::setsid();
     writer.reset();
-    // The guard must not hold its parent's streams: a reader of the parent's output waits until all
-    // holders have closed it.
+    // The guard process must not hold the engine's streams: a reader of the engine's output waits
+    // until all holders have closed it.
     for (int fd = 0; fd < 3; ++fd) ::close(fd);
     wait_for_end(reader.get());
     for (const auto& group : *groups) {

@@ -16,7 +16,7 @@ namespace evolve::world {
 
 class GuardProcess {
  public:
-  // Forks the guard. Must be called before the process has threads or other children.
+  // Forks the guard process. Must be called before this process has threads or other children.
   static Result<GuardProcess> start();
   ~GuardProcess();
   GuardProcess(GuardProcess&& other) = default;

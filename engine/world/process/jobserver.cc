@@ -16,7 +16,7 @@ Result<std::string> Jobserver::find(const std::string& makeflags) {
   std::string fifo;
   bool is_pipe = false, is_first = true;
   for (std::string word; words >> word; is_first = false) {
-    // The first word holds make's flag letters: "n" is a dry run.
+    // The first word holds make's flag letters. With "n" (a dry run) no jobserver is used.
     if (is_first && !word.starts_with('-') && word.find('n') != std::string::npos)
       return std::string();
     const bool is_old = word.starts_with("--jobserver-fds=");

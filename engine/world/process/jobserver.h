@@ -29,7 +29,7 @@ class Jobserver {
   bool acquire();
   // Gives back a slot that was taken.
   void release();
-  // A descriptor that is readable when a slot is free.
+  // Returns a descriptor that is readable when a slot is free.
   [[nodiscard]] int descriptor() const { return read_.get(); }
 
  private:

@@ -85,7 +85,7 @@ class Process {
   Fd in_, out_, err_, exit_fd_;
 };
 
-// Appends what can be read now to `text`. False at the end of the stream.
+// Appends to `text` what can be read now. False: the stream has ended.
 bool read_available(int fd, std::string& text);
 
 }  // namespace evolve::world
