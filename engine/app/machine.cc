@@ -19,10 +19,6 @@
 
 namespace evolve {
 
-namespace {
-
-}  // namespace
-
 int usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);

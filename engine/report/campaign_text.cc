@@ -92,7 +92,8 @@ std::string build_text(const json& report) {
                   report["ran"].get<int>(), report["cached"].get<int>(),
                   report["failed"].get<int>(), duration(report["seconds"].get<double>()));
   if (const int retried = report["retried"].get<int>(); retried > 0) {
-    out += fmt::format("        {} reruns of commands that failed, or whose inputs changed\n", retried);
+    out += fmt::format("        {} reruns of commands that failed, or whose inputs changed\n",
+                       retried);
   }
   if (const json variants = report.value("not_done", json::array()); !variants.empty()) {
     const std::string first = variants.front().get<std::string>();
