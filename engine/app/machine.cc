@@ -68,7 +68,8 @@ std::string cpu_kind() {
 
 double memory_limit(const std::string& groups_file, const std::string& root) {
   std::string group = "/";
-  std::istringstream groups(world::read_file(groups_file).value_or(""));
+  auto listed = world::read_file(groups_file);
+  std::istringstream groups(listed ? *listed : "");
   for (std::string line; std::getline(groups, line);) {
     // The line of cgroup v2. A path with ".." leads out of what this process can see.
     if (line.starts_with("0::/") && line.find("..") == std::string::npos) group = line.substr(3);
