@@ -177,15 +177,6 @@ class Made:
     recipe: str
 
 
-# The attributes of PyTorch's own models (torch.nn.Module of PyTorch 2) that the stand-in does not have.
-MISSING = frozenset(
-    "bfloat16 call_super_init compile double dump_patches extra_repr get_buffer get_extra_state get_parameter "
-    "get_submodule half load_state_dict named_buffers register_backward_hook register_forward_hook "
-    "register_forward_pre_hook register_full_backward_hook register_full_backward_pre_hook register_module "
-    "set_extra_state set_submodule share_memory state_dict to_empty type xpu zero_grad".split()
-)
-
-
 class Module:
     """The base class of models, which have the attributes that they set."""
 

@@ -11,7 +11,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from init.torch_calls import LITERALS
-from init.torch_stand_in import MISSING, Group, Layer, Made, Module, Sample, Weight
+from init.torch_stand_in import Group, Layer, Made, Module, Sample, Weight
 
 
 class NotStatic(Exception):
@@ -35,6 +35,14 @@ class Part:
     def __hash__(self) -> int:
         return id(self.value)
 
+
+# The attributes of PyTorch's own models (torch.nn.Module of PyTorch 2) that the stand-in does not have.
+_MISSING = frozenset(
+    "bfloat16 call_super_init compile double dump_patches extra_repr get_buffer get_extra_state get_parameter "
+    "get_submodule half load_state_dict named_buffers register_backward_hook register_forward_hook "
+    "register_forward_pre_hook register_full_backward_hook register_full_backward_pre_hook register_module "
+    "set_extra_state set_submodule share_memory state_dict to_empty type xpu zero_grad".split()
+)
 
 _PARTS = (Module, Layer, Weight, Made, Sample, FunctionType, MethodType)
 _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
@@ -212,7 +220,7 @@ def _has(of: Any, name: str) -> bool:
     if not isinstance(of, Part) or not isinstance(of.value, Module):
         raise NotStatic
     has: bool = hasattr(of.value, name)
-    if not has and name in MISSING:
+    if not has and name in _MISSING:
         raise NotStatic
     return has
 

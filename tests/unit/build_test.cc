@@ -4,7 +4,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "engine/build/command.h"
 #include "engine/build/scan.h"
 #include "tests/fakes.h"
 
@@ -594,10 +593,4 @@ TEST_CASE("a build takes over what a scan of the same targets found") {
   CHECK(summary->cached == 2);
   CHECK(world.runner.started.empty());
   CHECK(world.files.files["out"] == "1");
-}
-
-TEST_CASE("the folder of a path is one that can be made") {
-  CHECK(folder_of("out") == ".");
-  CHECK(folder_of("a/b/out") == "a/b");
-  CHECK(folder_of("/out") == "/");
 }
