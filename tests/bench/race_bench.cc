@@ -153,7 +153,7 @@ class Bench {
     search::Evaluated out;
     out.id = VariantId(static_cast<int>(number) + 1);
     out.parameters["number"] = static_cast<int64_t>(number);
-    out.time_kind = "measured";
+    out.time_kind = TimeKind::measured;
     out.seconds[kCase] = decision.ratio.value;
     out.ratios[kCase] = decision.ratio;
     return out;
@@ -163,16 +163,14 @@ class Bench {
     search::SelectionRequest request;
     request.cases = {{kCase, 1}};
     request.rule.top_k = kSurvivors;
-    request.seed.id = "v0000";
-    request.seed.time_kind = "measured";
+    request.seed.time_kind = TimeKind::measured;
     request.seed.seconds[kCase] = 1;
     request.variants = std::move(variants);
     const auto selection = search::select(request);
     if (!selection) fail(selection.error().message);
     double best = 0;  // the seed's
     for (const Program* program : round_) best = std::min(best, program->truth);
-    const std::string& leader = selection->survivors.front().variant.id;
-    const int number = std::atoi(leader.c_str() + 1);
+    const int number = selection->survivors.front().variant.id.number();
     const double truth = number == 0 ? 0 : round_[static_cast<size_t>(number - 1)]->truth;
     errors.leaders += truth > best + std::log1p(kResolution) ? 1 : 0;
   }
