@@ -1,4 +1,4 @@
-# A campaign that is killed at many instants (KILLS), and built again each time. run.sh sources this file after faults.sh.
+# A campaign that is killed at many instants (KILLS) and built again each time. run.sh sources this file after faults.sh.
 # shellcheck shell=bash disable=SC2154 # variables of run.sh
 
 new_campaign killed "session: { max_iterations: 2 }

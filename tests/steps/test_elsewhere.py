@@ -94,8 +94,10 @@ QUICK = ("the devices", "an array's devices", "which branch runs")
 
 
 def _ways_to_tell() -> list[Any]:
-    long = [what for what, (told, _, _) in TELLING.items() if "device" in told and what not in QUICK]
-    return [pytest.param(what, marks=FULL if what in long else ()) for what in TELLING]
+    return [
+        pytest.param(what, marks=FULL if "device" in told and what not in QUICK else ())
+        for what, (told, _, _) in TELLING.items()
+    ]
 
 
 def _telling(imports: str, test: str) -> str:
