@@ -11,6 +11,8 @@
 #include <fstream>
 #include <string>
 
+#include "engine/core/path.h"
+
 namespace evolve::cache {
 
 namespace {
@@ -18,11 +20,6 @@ namespace {
 // The time that SQLite waits for another process's transaction to end. By default, SQLite does not
 // wait, and writes are lost.
 constexpr int kBusyMilliseconds = 30'000;
-
-std::string folder_of(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash);
-}
 
 // Returns whether a database does not exist yet, or we may write it. In WAL mode, writing requires
 // the right to write the file and, for the log, its folder.

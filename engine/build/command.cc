@@ -1,9 +1,10 @@
 #include "engine/build/command.h"
 
-#include <algorithm>
 #include <set>
 #include <utility>
 #include <vector>
+
+#include "engine/core/path.h"
 
 namespace evolve {
 
@@ -54,12 +55,6 @@ Errand errand_of(const Graph& graph, EdgeId id, const std::string& node_pool, co
 }
 
 }  // namespace
-
-std::string folder_of(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return path.substr(0, std::max<size_t>(slash, 1));  // the folder of "/x" is "/"
-}
 
 Result<Command> command_of(const Graph& graph, EdgeId id, const ActionKeys& keys,
                            const std::map<std::string, std::string>& environment,

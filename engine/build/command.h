@@ -18,7 +18,4 @@ Result<Command> command_of(const Graph& graph, EdgeId id, const ActionKeys& keys
                            const std::map<std::string, std::string>& environment,
                            const Placement& placement, const Digest& key);
 
-// Returns the folder of a path; ".": the path has no folder.
-std::string folder_of(const std::string& path);
-
 }  // namespace evolve

@@ -1,6 +1,6 @@
 #include "engine/build/outputs.h"
 
-#include "engine/build/command.h"
+#include "engine/core/path.h"
 
 namespace evolve {
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/core/path.h"
+
 namespace evolve {
 
 void Trace::planned(const Graph& graph, const BuildPlan& plan) {
@@ -110,9 +112,7 @@ std::string Trace::json() const {
 }
 
 Status Trace::write(Files& files, const std::string& path) const {
-  if (const size_t slash = path.rfind('/'); slash != std::string::npos) {
-    TRY(files.make_folders(path.substr(0, slash)));
-  }
+  TRY(files.make_folders(folder_of(path)));
   return files.write(path, json());
 }
 

@@ -42,6 +42,12 @@ std::string canonical_path(std::string_view path) {
   return out.empty() ? "." : out;
 }
 
+std::string folder_of(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos) return ".";
+  return std::string(path.substr(0, std::max<size_t>(slash, 1)));
+}
+
 bool is_below(std::string_view path) {
   const std::string canonical = canonical_path(path);
   return !canonical.starts_with('/') && canonical != ".." && !canonical.starts_with("../");

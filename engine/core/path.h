@@ -14,6 +14,10 @@ bool is_canonical(std::string_view path);
 // stays.
 std::string canonical_path(std::string_view path);
 
+// Returns the folder of `path`: the text before the last slash, "/" for "/x", "." where there is no
+// slash. `path` names a file: it does not end with a slash.
+std::string folder_of(std::string_view path);
+
 // Whether `path` is relative and stays below the folder that it starts from.
 bool is_below(std::string_view path);
 

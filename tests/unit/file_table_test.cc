@@ -364,9 +364,3 @@ TEST_CASE("a missing discovered path that becomes a folder counts by the names i
   CHECK(tree.table->forget_folders(tree.maker("out"), discovered));
   CHECK(*tree.table->discovered_value(folder) == digest_of("x\n").hex());
 }
-
-TEST_CASE("the folder of a path is one that can be made") {
-  CHECK(folder_of("out") == ".");
-  CHECK(folder_of("a/b/out") == "a/b");
-  CHECK(folder_of("/out") == "/");
-}

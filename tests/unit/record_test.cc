@@ -122,6 +122,12 @@ TEST_CASE("a path stays below its folder") {
   for (const char* path : {"/", "/a", "..", "../a", "a/../../b", "./../a"}) CHECK(!is_below(path));
 }
 
+TEST_CASE("the folder of a path is one that can be made") {
+  CHECK(folder_of("out") == ".");
+  CHECK(folder_of("a/b/out") == "a/b");
+  CHECK(folder_of("/out") == "/");
+}
+
 TEST_CASE("a path that commands have unquoted is a plain one") {
   for (const char* path : {"/home/me/.evolve/a", "a", ".evolve/a-b_c,d+e@f.g",
                            "gr\xc3\xb6\xc3\x9f"
