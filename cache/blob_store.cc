@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <tuple>
 
+#include "engine/core/path.h"
+
 namespace evolve::cache {
 
 namespace {
@@ -48,7 +50,7 @@ Status FolderBlobStore::put_file(const std::string& path, const Digest& digest) 
     note_use(blob);
     return {};
   }
-  TRY(files_.make_folders(blob.substr(0, blob.rfind('/'))));
+  TRY(files_.make_folders(folder_of(blob)));
   TRY_ASSIGN(auto placed, files_.place(path, blob, sharing_, digest));
   if (!placed) return external(fmt::format("'{}' changed while it was stored", path));
   return {};
