@@ -39,9 +39,9 @@ from reports import verdict
 from source import normalise
 from steps import check, expect
 
-LIMITS = Limits(cpu_seconds=60, wall_seconds=240, memory_bytes=6 * 2**30)
-# The limits that the step `values` has in a build.
-VALUES_LIMITS = Limits(cpu_seconds=120, wall_seconds=480, memory_bytes=12 * 2**30)
+# The times that the steps `check`, `interpret` and `values` have in a build.
+LIMITS = Limits(cpu_seconds=120, wall_seconds=480, memory_bytes=6 * 2**30)
+VALUES_LIMITS = Limits(cpu_seconds=600, wall_seconds=2400, memory_bytes=12 * 2**30)
 SECRET = "not for candidates"
 SPEC_PROGRAM = Path(os.environ.get("EVOLVE_STEPS", ROOT / "build" / "release" / "steps")) / "spec"
 
