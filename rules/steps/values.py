@@ -17,8 +17,8 @@ from reports.verdict import Report
 def main(argv: list[str]) -> int:
     """Runs the step; the exit code is non-zero for a fault only."""
     flags = ("jaxpr", "gate", "expected", "signature", "tolerance", "secret")
-    # The values of flash_attention's 16384 positions took 251 s on a slow machine. A program that never ends is rejected
-    # by `check` before, so this limit may be wide.
+    # On a slow machine, the values of 16384 positions of attention took 251 s. A program that never ends is rejected by
+    # `check` before, so this limit may be wide.
     step = Step("values", flags, cpu_seconds=600, memory_mib=12288)
     step.parser.add_argument(
         "--admission", help="the report that says whether the variant may survive; if not, nothing is checked"
