@@ -1,7 +1,7 @@
 """Says of the dimension that it sums over that its order does not matter. (19)
 
 Verdict: race
-Caught by: order, interpreter
+Caught by: order, interpreter, values
 """
 
 import jax
