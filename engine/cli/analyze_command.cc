@@ -10,7 +10,7 @@
 #include "engine/app/device_trace.h"
 #include "engine/app/dump_reader.h"
 #include "engine/campaign/target.h"
-#include "engine/cli/command_line.h"
+#include "engine/cli/commands.h"
 #include "engine/core/result.h"
 #include "engine/ir/compare.h"
 #include "engine/ir/facts.h"
@@ -176,65 +176,63 @@ Status run_analyze_diff(const AnalyzeCommand& command, bool json_wanted) {
   return {};
 }
 
-void add_options(CLI::App& command, AnalyzeCommand& options) {
-  command.add_option("--device", options.device,
-                     fmt::format("the TPU to model (default: {})", options.device));
-  command.add_option("--constants", options.constants,
-                     "the constants of the TPU's model: a file that 'evolve model calibrate' wrote "
-                     "(default: built in)");
-  command.add_option("--operands", options.operands,
-                     "a JSON file with the operands that the kernels' control flow depends on");
+void add_options(Parser command, AnalyzeCommand& options) {
+  command.add("--device", options.device,
+              fmt::format("the TPU to model (default: {})", options.device));
+  command.add("--constants", options.constants,
+              "the constants of the TPU's model: a file that 'evolve model calibrate' wrote "
+              "(default: built in)");
+  command.add("--operands", options.operands,
+              "a JSON file with the operands that the kernels' control flow depends on");
   command
-      .add_option("--operand", options.operand,
-                  "one operand: NUMBER=FILE.npy or NUMBER=FILE.json; may be given several times")
-      ->expected(1)
-      ->take_all();
-  command.add_option("--kernel", options.kernel, "use only the program with this kernel");
-  command.add_option("--flops", options.flops,
-                     "the program's number of floating-point operations, by the spec's formula");
-  command.add_option("--bytes", options.bytes,
-                     "the least number of bytes that the program must move, by the spec's formula");
+      .add("--operand", options.operand,
+           "one operand: NUMBER=FILE.npy or NUMBER=FILE.json; may be given several times")
+      .repeated();
+  command.add("--kernel", options.kernel, "use only the program with this kernel");
+  command.add("--flops", options.flops,
+              "the program's number of floating-point operations, by the spec's formula");
+  command.add("--bytes", options.bytes,
+              "the least number of bytes that the program must move, by the spec's formula");
 }
 
 }  // namespace
 
-void add_analyze(CommandLine& line) {
-  auto* analyze = line.app().add_subcommand(
+void add_analyze(Commands& commands) {
+  auto analyze = commands.add(
       "analyze",
       "show where a program's time goes, from libtpu's dumps or a device's traces: diff");
   auto options = std::make_shared<AnalyzeCommand>();
-  analyze->add_option(
-      "path", options->paths,
-      "libtpu's dumps, a folder of them, or a compile step's archive; or a device's traces "
-      "(*.xplane.pb), or the folder into which JAX's profiler wrote them");
-  analyze->add_option("--module", options->trace.module,
-                      "for traces: show only this program, for example jit_f");
+  analyze.add("path", options->paths,
+              "libtpu's dumps, a folder of them, or a compile step's archive; or a device's traces "
+              "(*.xplane.pb), or the folder into which JAX's profiler wrote them");
+  analyze.add("--module", options->trace.module,
+              "for traces: show only this program, for example jit_f");
   analyze
-      ->add_option("--runs", options->trace.runs,
-                   "for traces: fail unless each device that ran the program has exactly this many "
-                   "accepted executions")
-      ->check(CLI::Range(1, 1'000'000'000));
+      .add("--runs", options->trace.runs,
+           "for traces: fail unless each device that ran the program has exactly this many "
+           "accepted executions")
+      .between(1, 1'000'000'000);
   analyze
-      ->add_option("--floor", options->trace.floor,
-                   "for traces: reject executions that are shorter than this many seconds")
-      ->check(CLI::NonNegativeNumber);
-  auto* diff = analyze->add_subcommand("diff", "show what changed between two programs, by cause");
-  diff->add_option("path", options->paths,
-                   "the two programs: for each, its dumps, or a facts.json that a build wrote")
-      ->required()
-      ->expected(2);
-  analyze->add_option("--html", options->html,
-                      "for dumps: write an HTML page about the program to this file");
-  for (CLI::App* command : {analyze, diff}) {
-    add_options(*command, *options);
-    line.add_folder_and_json(*command);
+      .add("--floor", options->trace.floor,
+           "for traces: reject executions that are shorter than this many seconds")
+      .at_least(0);
+  auto diff = analyze.add_command("diff", "show what changed between two programs, by cause");
+  diff.add("path", options->paths,
+           "the two programs: for each, its dumps, or a facts.json that a build wrote")
+      .required()
+      .values(2);
+  analyze.add("--html", options->html,
+              "for dumps: write an HTML page about the program to this file");
+  for (Parser command : {analyze, diff}) {
+    add_options(command, *options);
+    commands.add_folder_and_json(command);
   }
-  line.on(*analyze, [options](const CommonOptions& common) -> Status {
+  commands.on(analyze, [options](const CommonOptions& common) -> Status {
     if (options->paths.empty())
       return bad_input("analyze: the path of dumps or traces is missing", "", "evolve analyze DIR");
     return run_analyze(*options, common.json);
   });
-  line.on(*diff, [options](const CommonOptions& common) {
+  commands.on(diff, [options](const CommonOptions& common) {
     return run_analyze_diff(*options, common.json);
   });
 }

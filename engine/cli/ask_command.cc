@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "engine/cli/command_line.h"
+#include "engine/cli/commands.h"
 #include "engine/core/outside_json.h"
 #include "engine/core/result.h"
 #include "engine/core/text/did_you_mean.h"
@@ -280,16 +280,15 @@ Status run_ask(const std::string& sampler, std::istream& in) {
 
 }  // namespace
 
-void add_ask(CommandLine& line) {
-  auto* ask = line.app().add_subcommand(
+void add_ask(Commands& commands) {
+  auto ask = commands.add(
       "ask",
       "search a space for its best point: ask on stdout and read times from stdin, as JSON lines");
   auto sampler = std::make_shared<std::string>(search::sampler_names().front());
-  ask->add_option(
-      "--sampler", *sampler,
-      fmt::format("how points are chosen, one of: {} (default: {})",
-                  fmt::join(search::sampler_names(), ", "), search::sampler_names().front()));
-  line.on(*ask, [sampler](const CommonOptions&) { return run_ask(*sampler, std::cin); });
+  ask.add("--sampler", *sampler,
+          fmt::format("how points are chosen, one of: {} (default: {})",
+                      fmt::join(search::sampler_names(), ", "), search::sampler_names().front()));
+  commands.on(ask, [sampler](const CommonOptions&) { return run_ask(*sampler, std::cin); });
 }
 
 }  // namespace evolve::cli

@@ -9,7 +9,7 @@
 
 #include "engine/app/open_campaign.h"
 #include "engine/app/results.h"
-#include "engine/cli/command_line.h"
+#include "engine/cli/commands.h"
 #include "engine/core/sha256.h"
 #include "engine/core/text/units.h"
 #include "engine/replay/delivery.h"
@@ -105,13 +105,12 @@ Status run_best(const CommonOptions& common, const std::string& out) {
 
 }  // namespace
 
-void add_best(CommandLine& line) {
-  auto* command =
-      line.app().add_subcommand("best", "write the best variant's kernel to stdout or a file");
+void add_best(Commands& commands) {
+  auto command = commands.add("best", "write the best variant's kernel to stdout or a file");
   auto out = std::make_shared<std::string>();
-  command->add_option("-o,--out", *out, "the file to write (default: stdout)");
-  line.add_common(*command);
-  line.on(*command, [out](const CommonOptions& common) { return run_best(common, *out); });
+  command.add("-o,--out", *out, "the file to write (default: stdout)");
+  commands.add_common(command);
+  commands.on(command, [out](const CommonOptions& common) { return run_best(common, *out); });
 }
 
 }  // namespace evolve::cli

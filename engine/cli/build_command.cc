@@ -25,7 +25,7 @@
 #include "engine/app/why.h"
 #include "engine/build/build.h"
 #include "engine/build/trace.h"
-#include "engine/cli/command_line.h"
+#include "engine/cli/commands.h"
 #include "engine/cli/common_options.h"
 #include "engine/cli/display.h"
 #include "engine/replay/verify.h"
@@ -415,55 +415,51 @@ Status run_build(const CommonOptions& given, const BuildCommand& asked) {
   }
 }
 
-void add_build_options(CommandLine& line, CLI::App& command, BuildCommand& build) {
+void add_build_options(Commands& commands, Parser command, BuildCommand& build) {
   command
-      .add_option("-j,--jobs", build.jobs,
-                  "number of steps to run in parallel (default: number of cores)")
-      ->check(CLI::Range(1, 1024));
+      .add("-j,--jobs", build.jobs, "number of steps to run in parallel (default: number of cores)")
+      .between(1, 1024);
   command
-      .add_option("-k", build.keep_going,
-                  "keep going until this many steps fail; 0 means no limit (default: 1)")
-      ->check(CLI::Range(0, 1'000'000));
-  line.add_local(command);
-  command.add_flag("-q,--quiet", build.quiet, "do not print progress or a summary");
+      .add("-k", build.keep_going,
+           "keep going until this many steps fail; 0 means no limit (default: 1)")
+      .between(0, 1'000'000);
+  commands.add_local(command);
+  command.add("-q,--quiet", build.quiet, "do not print progress or a summary");
   command
-      .add_option("--resource", build.resources,
-                  "a resource that running steps share, for example memory=16GiB or tpu=4; may be "
-                  "given several times")
-      ->expected(1)
-      ->take_all();
-  command.add_flag("--ci", build.is_ci,
-                   "print plain lines, and write junit.xml and summary.md into the folder ci of "
-                   "the state folder");
-  command.add_option("--remote-cache", build.remote.url,
-                     "take results from this remote cache: a URL of Bazel's HTTP protocol, or "
-                     "gs://bucket (default: $EVOLVE_REMOTE_CACHE)");
-  command.add_flag("--remote-write", build.remote.writes, "also store results in the remote cache");
+      .add("--resource", build.resources,
+           "a resource that running steps share, for example memory=16GiB or tpu=4; may be "
+           "given several times")
+      .repeated();
+  command.add("--ci", build.is_ci,
+              "print plain lines, and write junit.xml and summary.md into the folder ci of "
+              "the state folder");
+  command.add("--remote-cache", build.remote.url,
+              "take results from this remote cache: a URL of Bazel's HTTP protocol, or "
+              "gs://bucket (default: $EVOLVE_REMOTE_CACHE)");
+  command.add("--remote-write", build.remote.writes, "also store results in the remote cache");
   command
-      .add_option(
-          "--remote-timeout", build.remote.timeout_seconds,
-          "stop asking the remote cache after this many seconds without an answer (default: 10)")
-      ->check(CLI::Range(1, 3600));
+      .add("--remote-timeout", build.remote.timeout_seconds,
+           "stop asking the remote cache after this many seconds without an answer (default: 10)")
+      .between(1, 3600);
 }
 
-void add_build(CommandLine& line) {
-  auto* command =
-      line.app().add_subcommand("build", "build a round, a variant or a file, and what it needs");
+void add_build(Commands& commands) {
+  auto command = commands.add("build", "build a round, a variant or a file, and what it needs");
   auto build = std::make_shared<BuildCommand>();
-  command->add_option(
+  command.add(
       "target", build->targets,
       "what to build: round-N, a variant such as v0007, or a file (default: the last round)");
-  command->add_flag("-n,--dry-run", build->dry_run, "print what would run, but run nothing");
-  command->add_option("--trace", build->trace,
-                      "write the build's timeline to this file, in Chrome's trace format");
+  command.add("-n,--dry-run", build->dry_run, "print what would run, but run nothing");
+  command.add("--trace", build->trace,
+              "write the build's timeline to this file, in Chrome's trace format");
   command
-      ->add_option("--check-determinism", build->check_times,
-                   "after the build, run every pure step (one that must always give the same "
-                   "bytes) this many times in different environments, and compare the bytes")
-      ->check(CLI::Range(1, 100));
-  add_build_options(line, *command, *build);
-  line.add_common(*command);
-  line.on(*command, [build](const CommonOptions& common) { return run_build(common, *build); });
+      .add("--check-determinism", build->check_times,
+           "after the build, run every pure step (one that must always give the same "
+           "bytes) this many times in different environments, and compare the bytes")
+      .between(1, 100);
+  add_build_options(commands, command, *build);
+  commands.add_common(command);
+  commands.on(command, [build](const CommonOptions& common) { return run_build(common, *build); });
 }
 
 }  // namespace evolve::cli

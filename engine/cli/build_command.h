@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/app/elsewhere/remote.h"
-#include "engine/cli/command_line.h"
+#include "engine/cli/commands.h"
 
 namespace evolve::cli {
 
@@ -23,7 +23,7 @@ struct BuildCommand {
 };
 
 // Adds the options on how edges are run.
-void add_build_options(CommandLine& line, CLI::App& command, BuildCommand& build);
+void add_build_options(Commands& commands, Parser command, BuildCommand& build);
 
 Status run_build(const CommonOptions& common, const BuildCommand& command);
 

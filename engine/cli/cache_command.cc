@@ -14,7 +14,7 @@
 #include "engine/app/elsewhere/build_pods.h"
 #include "engine/app/elsewhere/remote.h"
 #include "engine/app/state.h"
-#include "engine/cli/command_line.h"
+#include "engine/cli/commands.h"
 #include "engine/cli/common_options.h"
 #include "engine/core/text/units.h"
 #include "engine/graph/extensions.h"
@@ -253,41 +253,40 @@ Status run_cache_path(const CommonOptions& common, const CacheCommand& command) 
 
 }  // namespace
 
-void add_cache(CommandLine& line) {
-  auto* cache = line.app().add_subcommand(
-      "cache", "show, shrink and check the state folder: stats, gc, verify, path");
-  cache->require_subcommand(1);
+void add_cache(Commands& commands) {
+  auto cache =
+      commands.add("cache", "show, shrink and check the state folder: stats, gc, verify, path");
+  cache.require_command();
   auto options = std::make_shared<CacheCommand>();
   auto with_options = [options](Status (*run)(const CommonOptions&, const CacheCommand&)) {
     return [options, run](const CommonOptions& common) { return run(common, *options); };
   };
-  auto* stats = cache->add_subcommand("stats",
-                                      "show the number of blobs (stored files) and results, and "
-                                      "the time that each step took and saved");
-  line.on(*stats, run_cache_stats);
-  auto* gc = cache->add_subcommand(
+  auto stats = cache.add_command("stats",
+                                 "show the number of blobs (stored files) and results, and "
+                                 "the time that each step took and saved");
+  commands.on(stats, run_cache_stats);
+  auto gc = cache.add_command(
       "gc",
       "remove blobs (stored files) that no recorded round needs, by --max-size, --max-age or both");
-  gc->add_option("--max-size", options->max_size,
-                 "remove blobs until at most this size remains, for example 20G or 20GiB: old ones "
-                 "that are cheap to make again go first");
-  gc->add_option(
-      "--max-age", options->max_age,
-      "remove blobs that were not used for this long, for example 30d; units: s, m, h, d, w");
-  gc->add_flag("-n,--dry-run", options->dry_run, "print what would be removed, but remove nothing");
-  line.on(*gc, with_options(run_cache_gc));
-  auto* verify =
-      cache->add_subcommand("verify", "read every blob (stored file), and remove damaged ones");
-  verify->add_option("--remote-cache", options->remote.url,
-                     "take damaged and lost blobs from this remote cache: a URL of Bazel's HTTP "
-                     "protocol, or gs://bucket (default: $EVOLVE_REMOTE_CACHE)");
-  line.on(*verify, with_options(run_cache_verify));
-  auto* path = cache->add_subcommand(
-      "path", "print the path of the state folder, or of a blob (a stored file)");
-  path->add_option("digest", options->digest,
-                   "the blob's digest, or its first digits (default: the state folder)");
-  line.on(*path, with_options(run_cache_path));
-  for (CLI::App* command : cache->get_subcommands({})) line.add_common(*command);
+  gc.add("--max-size", options->max_size,
+         "remove blobs until at most this size remains, for example 20G or 20GiB: old ones "
+         "that are cheap to make again go first");
+  gc.add("--max-age", options->max_age,
+         "remove blobs that were not used for this long, for example 30d; units: s, m, h, d, w");
+  gc.add("-n,--dry-run", options->dry_run, "print what would be removed, but remove nothing");
+  commands.on(gc, with_options(run_cache_gc));
+  auto verify =
+      cache.add_command("verify", "read every blob (stored file), and remove damaged ones");
+  verify.add("--remote-cache", options->remote.url,
+             "take damaged and lost blobs from this remote cache: a URL of Bazel's HTTP "
+             "protocol, or gs://bucket (default: $EVOLVE_REMOTE_CACHE)");
+  commands.on(verify, with_options(run_cache_verify));
+  auto path =
+      cache.add_command("path", "print the path of the state folder, or of a blob (a stored file)");
+  path.add("digest", options->digest,
+           "the blob's digest, or its first digits (default: the state folder)");
+  commands.on(path, with_options(run_cache_path));
+  for (Parser command : cache.commands()) commands.add_common(command);
 }
 
 }  // namespace evolve::cli

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/app/campaign.h"
-#include "engine/cli/command_line.h"
+#include "engine/cli/commands.h"
 #include "engine/report/output.h"
 #include "engine/world/files.h"
 
@@ -48,21 +48,19 @@ Status run_clean(const CommonOptions& common, bool all, bool dry_run) {
 
 }  // namespace
 
-void add_clean(CommandLine& line) {
+void add_clean(Commands& commands) {
   struct Options {
     bool all = false;
     bool dry_run = false;
   };
-  auto* command =
-      line.app().add_subcommand("clean", "remove the campaign's work files; a build restores them");
+  auto command = commands.add("clean", "remove the campaign's work files; a build restores them");
   auto options = std::make_shared<Options>();
-  command->add_flag("--all", options->all,
-                    "also remove the stored results of all campaigns in the state folder; the "
-                    "record of rounds stays");
-  command->add_flag("-n,--dry-run", options->dry_run,
-                    "print what would be removed, but remove nothing");
-  line.add_common(*command);
-  line.on(*command, [options](const CommonOptions& common) {
+  command.add("--all", options->all,
+              "also remove the stored results of all campaigns in the state folder; the "
+              "record of rounds stays");
+  command.add("-n,--dry-run", options->dry_run, "print what would be removed, but remove nothing");
+  commands.add_common(command);
+  commands.on(command, [options](const CommonOptions& common) {
     return run_clean(common, options->all, options->dry_run);
   });
 }

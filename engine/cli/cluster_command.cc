@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/app/elsewhere/cluster.h"
-#include "engine/cli/command_line.h"
+#include "engine/cli/commands.h"
 #include "engine/cli/common_options.h"
 #include "engine/report/output.h"
 #include "k8s/doctor.h"
@@ -68,21 +68,20 @@ Status run_cluster_doctor(const ClusterSettings& settings, const CommonOptions& 
 
 }  // namespace
 
-void add_cluster(CommandLine& line) {
-  auto* cluster = line.app().add_subcommand("cluster", "check a Kubernetes cluster: doctor");
-  cluster->require_subcommand(1);
-  auto* doctor = cluster->add_subcommand(
+void add_cluster(Commands& commands) {
+  auto cluster = commands.add("cluster", "check a Kubernetes cluster: doctor");
+  cluster.require_command();
+  auto doctor = cluster.add_command(
       "doctor",
       "report what is reachable, permitted and schedulable in the cluster, and what is missing");
   auto settings = std::make_shared<ClusterSettings>();
-  doctor->add_option(
-      "--kubeconfig", settings->kubeconfig,
-      "the kubeconfig file (default: $KUBECONFIG, or ~/.kube/config, or the pod's own)");
-  doctor->add_option("--context", settings->context,
-                     "the kubeconfig's context (default: its current context)");
-  doctor->add_option("-n,--namespace", settings->space, "the namespace (default: the context's)");
-  line.add_json(*doctor);
-  line.on(*doctor, [settings](const CommonOptions& common) {
+  doctor.add("--kubeconfig", settings->kubeconfig,
+             "the kubeconfig file (default: $KUBECONFIG, or ~/.kube/config, or the pod's own)");
+  doctor.add("--context", settings->context,
+             "the kubeconfig's context (default: its current context)");
+  doctor.add("-n,--namespace", settings->space, "the namespace (default: the context's)");
+  commands.add_json(doctor);
+  commands.on(doctor, [settings](const CommonOptions& common) {
     return run_cluster_doctor(*settings, common);
   });
 }

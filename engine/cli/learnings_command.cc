@@ -9,7 +9,7 @@
 
 #include "engine/app/campaign.h"
 #include "engine/app/results.h"
-#include "engine/cli/command_line.h"
+#include "engine/cli/commands.h"
 #include "engine/cli/common_options.h"
 #include "engine/core/text/did_you_mean.h"
 #include "engine/report/output.h"
@@ -217,31 +217,29 @@ Status run_learnings_reject(const CommonOptions& common, const LearningsCommand&
 
 }  // namespace
 
-void add_learnings(CommandLine& line) {
-  auto* learnings = line.app().add_subcommand(
+void add_learnings(Commands& commands) {
+  auto learnings = commands.add(
       "learnings",
       "list what the campaign has learned, and what is proposed as learned: accept, reject");
-  learnings->require_subcommand(0, 1);
   auto options = std::make_shared<LearningsCommand>();
-  auto* accept = learnings->add_subcommand(
+  auto accept = learnings.add_command(
       "accept", "add proposed learnings to the file that the pipeline's learn.file names");
-  auto* reject = learnings->add_subcommand(
+  auto reject = learnings.add_command(
       "reject", "mark learnings as rejected in the file that the pipeline's learn.file names");
-  for (CLI::App* command : {accept, reject}) {
+  for (Parser command : {accept, reject}) {
     command
-        ->add_option("which", options->handles,
-                     "the learnings' names, as 'evolve learnings' prints them")
-        ->required();
-    line.add_common(*command);
+        .add("which", options->handles, "the learnings' names, as 'evolve learnings' prints them")
+        .required();
+    commands.add_common(command);
   }
-  accept->add_option("--as", options->kind, "the learnings' kind, if the listed kind is wrong")
-      ->check(CLI::IsMember({"failure", "success"}));
-  line.add_common(*learnings);
-  line.on(*learnings, run_learnings);
-  line.on(*accept, [options](const CommonOptions& common) {
+  accept.add("--as", options->kind, "the learnings' kind, if the listed kind is wrong")
+      .one_of({"failure", "success"});
+  commands.add_common(learnings);
+  commands.on(learnings, run_learnings);
+  commands.on(accept, [options](const CommonOptions& common) {
     return run_learnings_accept(common, *options);
   });
-  line.on(*reject, [options](const CommonOptions& common) {
+  commands.on(reject, [options](const CommonOptions& common) {
     return run_learnings_reject(common, *options);
   });
 }

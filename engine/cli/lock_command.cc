@@ -1,7 +1,7 @@
 // `evolve lock`: writes evolve.lock, so that later builds must use the same toolchain.
 
 #include "engine/app/lock.h"
-#include "engine/cli/command_line.h"
+#include "engine/cli/commands.h"
 #include "engine/cli/common_options.h"
 
 namespace evolve::cli {
@@ -16,11 +16,11 @@ Status run_lock(const CommonOptions& common) {
 
 }  // namespace
 
-void add_lock(CommandLine& line) {
-  auto* lock = line.app().add_subcommand(
-      "lock", "write evolve.lock, so that later builds must use the same toolchain");
-  line.add_common(*lock);
-  line.on(*lock, run_lock);
+void add_lock(Commands& commands) {
+  auto lock =
+      commands.add("lock", "write evolve.lock, so that later builds must use the same toolchain");
+  commands.add_common(lock);
+  commands.on(lock, run_lock);
 }
 
 }  // namespace evolve::cli

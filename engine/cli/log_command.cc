@@ -6,7 +6,7 @@
 
 #include "engine/app/campaign_report.h"
 #include "engine/app/open_campaign.h"
-#include "engine/cli/command_line.h"
+#include "engine/cli/commands.h"
 #include "engine/report/campaign_text.h"
 #include "engine/report/output.h"
 
@@ -42,12 +42,12 @@ Status run_log(const CommonOptions& common, int round) {
 
 }  // namespace
 
-void add_log(CommandLine& line) {
-  auto* command = line.app().add_subcommand("log", "list all recorded rounds, or show one round");
+void add_log(Commands& commands) {
+  auto command = commands.add("log", "list all recorded rounds, or show one round");
   auto round = std::make_shared<std::string>();
-  command->add_option("round", *round, "the round: N or round-N (default: list all rounds)");
-  line.add_common(*command);
-  line.on(*command, [round](const CommonOptions& common) -> Status {
+  command.add("round", *round, "the round: N or round-N (default: list all rounds)");
+  commands.add_common(command);
+  commands.on(command, [round](const CommonOptions& common) -> Status {
     TRY_ASSIGN(auto number, round_number(*round));
     return run_log(common, number);
   });

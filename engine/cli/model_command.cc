@@ -13,7 +13,7 @@
 
 #include "engine/app/dump_reader.h"
 #include "engine/campaign/target.h"
-#include "engine/cli/command_line.h"
+#include "engine/cli/commands.h"
 #include "engine/core/result.h"
 #include "engine/ir/model/calibration.h"
 #include "engine/ir/model/device.h"
@@ -282,37 +282,36 @@ Status run_model_calibrate(const ModelCommand& command, bool json_wanted) {
 
 }  // namespace
 
-void add_model(CommandLine& line) {
-  auto* model = line.app().add_subcommand(
-      "model", "calibrate and check the model of a TPU's times: calibrate, validate");
-  model->require_subcommand(1);
+void add_model(Commands& commands) {
+  auto model =
+      commands.add("model", "calibrate and check the model of a TPU's times: calibrate, validate");
+  model.require_command();
   auto options = std::make_shared<ModelCommand>();
-  auto* calibrate =
-      model->add_subcommand("calibrate", "fit the model's constants to measured times");
+  auto calibrate = model.add_command("calibrate", "fit the model's constants to measured times");
   calibrate
-      ->add_option("times", options->rows,
-                   "a JSON file of measured times: [{\"dumps\": DIR, \"seconds\": 1.2e-4}, …]")
-      ->required();
-  auto* validate = model->add_subcommand("validate", "compare the model with measured times");
+      .add("times", options->rows,
+           "a JSON file of measured times: [{\"dumps\": DIR, \"seconds\": 1.2e-4}, …]")
+      .required();
+  auto validate = model.add_command("validate", "compare the model with measured times");
   validate
-      ->add_option("times", options->rows,
-                   "a JSON file of measured times: [{\"dumps\": DIR, \"seconds\": 1.2e-4}, …]")
-      ->required();
-  validate->add_option("--constants", options->constants,
-                       "the constants of the TPU's model: a file that 'evolve model calibrate' "
-                       "wrote (default: built in)");
-  for (auto* command : {calibrate, validate}) {
-    command->add_option("--device", options->device,
-                        fmt::format("the TPU to model (default: {})", options->device));
-    line.add_folder_and_json(*command);
+      .add("times", options->rows,
+           "a JSON file of measured times: [{\"dumps\": DIR, \"seconds\": 1.2e-4}, …]")
+      .required();
+  validate.add("--constants", options->constants,
+               "the constants of the TPU's model: a file that 'evolve model calibrate' "
+               "wrote (default: built in)");
+  for (Parser command : {calibrate, validate}) {
+    command.add("--device", options->device,
+                fmt::format("the TPU to model (default: {})", options->device));
+    commands.add_folder_and_json(command);
   }
-  calibrate->add_option("--out", options->out,
-                        "the file to write (default: DEVICE-libtpu-VERSION.json, or DEVICE.json if "
-                        "the times do not name one version of libtpu)");
-  line.on(*calibrate, [options](const CommonOptions& common) {
+  calibrate.add("--out", options->out,
+                "the file to write (default: DEVICE-libtpu-VERSION.json, or DEVICE.json if "
+                "the times do not name one version of libtpu)");
+  commands.on(calibrate, [options](const CommonOptions& common) {
     return run_model_calibrate(*options, common.json);
   });
-  line.on(*validate, [options](const CommonOptions& common) {
+  commands.on(validate, [options](const CommonOptions& common) {
     return run_model_validate(*options, common.json);
   });
 }

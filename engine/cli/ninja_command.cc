@@ -1,10 +1,10 @@
 // `evolve ninja`, for --help only: the command has a command line of its own (main.cc).
-#include "engine/cli/command_line.h"
+#include "engine/cli/commands.h"
 
 namespace evolve::cli {
 
-void add_ninja(CommandLine& line) {
-  line.app().add_subcommand("ninja", "build any Ninja manifest (options: evolve ninja -h)");
+void add_ninja(Commands& commands) {
+  commands.add("ninja", "build any Ninja manifest (options: evolve ninja -h)");
 }
 
 }  // namespace evolve::cli

@@ -19,7 +19,7 @@
 #include "engine/app/results.h"
 #include "engine/campaign/generator/round_mutate.h"
 #include "engine/cli/build_command.h"
-#include "engine/cli/command_line.h"
+#include "engine/cli/commands.h"
 #include "engine/cli/common_options.h"
 #include "engine/cli/plan_command.h"
 #include "engine/replay/delivery.h"
@@ -377,68 +377,67 @@ Status run_round_close(const CommonOptions& common, int round) {
   return {};
 }
 
-void add_proposal_options(CLI::App& command, ProposeCommand& options) {
-  command.add_option("--note", options.note, "one line on what is new; models read it, too");
-  command.add_option("--variant", options.variant,
-                     "the place to fill, for example v0007 (default: the first open place)");
-  command.add_flag("--replace", options.replace, "replace the place's existing proposal");
+void add_proposal_options(Parser command, ProposeCommand& options) {
+  command.add("--note", options.note, "one line on what is new; models read it, too");
+  command.add("--variant", options.variant,
+              "the place to fill, for example v0007 (default: the first open place)");
+  command.add("--replace", options.replace, "replace the place's existing proposal");
 }
 
 }  // namespace
 
-void add_propose(CommandLine& line) {
-  auto* propose = line.app().add_subcommand(
+void add_propose(Commands& commands) {
+  auto propose = commands.add(
       "propose", "propose a kernel for a place: a variant that a round leaves to a person");
   auto options = std::make_shared<ProposeCommand>();
-  propose->add_option("--file", options->file,
-                      "the file with the whole kernel, or only its EVOLVE block; - reads stdin");
-  propose->add_option(
-      "--parent", options->parents,
-      "the variants that the kernel was made from (default: the parent that 'evolve round "
-      "open' prints)");
-  propose->add_option("--pass", options->passed, "leave the place empty, for this reason");
-  add_proposal_options(*propose, *options);
-  line.add_common(*propose);
-  line.on(*propose,
-          [options](const CommonOptions& common) { return run_propose(common, *options); });
+  propose.add("--file", options->file,
+              "the file with the whole kernel, or only its EVOLVE block; - reads stdin");
+  propose.add("--parent", options->parents,
+              "the variants that the kernel was made from (default: the parent that 'evolve round "
+              "open' prints)");
+  propose.add("--pass", options->passed, "leave the place empty, for this reason");
+  add_proposal_options(propose, *options);
+  commands.add_common(propose);
+  commands.on(propose,
+              [options](const CommonOptions& common) { return run_propose(common, *options); });
 }
 
-void add_edit(CommandLine& line) {
-  auto* edit = line.app().add_subcommand(
+void add_edit(Commands& commands) {
+  auto edit = commands.add(
       "edit",
       "open a variant's kernel in an editor ($VISUAL, $EDITOR or vi), and propose the result");
   auto options = std::make_shared<ProposeCommand>();
   auto from = std::make_shared<std::string>();
-  edit->add_option("from", *from, "the variant to start from, for example v0007")->required();
-  add_proposal_options(*edit, *options);
-  line.add_common(*edit);
-  line.on(*edit, [options, from](const CommonOptions& common) {
+  edit.add("from", *from, "the variant to start from, for example v0007").required();
+  add_proposal_options(edit, *options);
+  commands.add_common(edit);
+  commands.on(edit, [options, from](const CommonOptions& common) {
     return run_edit(common, *from, *options);
   });
 }
 
-void add_round(CommandLine& line) {
-  auto* round = line.app().add_subcommand(
+void add_round(Commands& commands) {
+  auto round = commands.add(
       "round", "open or close a round for people's proposals and decisions: open, close");
-  round->require_subcommand(1);
+  round.require_command();
   auto build = std::make_shared<BuildCommand>();
   auto options = std::make_shared<RoundCommand>();
-  auto* open = round->add_subcommand("open",
-                                     "build the previous round, list the open places and plans, "
-                                     "and wait until each has a proposal or a decision");
-  open->add_flag("!--no-wait", options->waits, "list the open places and plans, but do not wait");
-  add_build_options(line, *open, *build);
-  auto* close = round->add_subcommand(
-      "close", "leave the round's open places empty, and reject its open plans");
-  for (CLI::App* command : {open, close}) {
-    command->add_option("round", options->round, "the round: N or round-N")->required();
-    line.add_common(*command);
+  auto open = round.add_command("open",
+                                "build the previous round, list the open places and plans, "
+                                "and wait until each has a proposal or a decision");
+  open.add_off("--no-wait", options->waits, "list the open places and plans, but do not wait");
+  add_build_options(commands, open, *build);
+  auto close =
+      round.add_command("close", "leave the round's open places empty, and reject its open plans");
+  for (Parser command : {open, close}) {
+    command.add("round", options->round, "the round: N or round-N").required();
+    commands.add_common(command);
   }
-  line.on(*open, [build, options](const CommonOptions& common) -> Status {
+  commands.on(open, [build, options](const CommonOptions& common) -> Status {
     TRY_ASSIGN(auto number, round_number(options->round));
     return run_round_open(common, *build, *options, number);
   });
-  line.on(*close, [options](const CommonOptions& common) -> Status {
+  commands.on(close, [options](const CommonOptions& common) -> Status {
     TRY_ASSIGN(auto number, round_number(options->round));
     return run_round_close(common, number);
   });

@@ -6,7 +6,7 @@
 
 #include "engine/app/machine.h"
 #include "engine/campaign/generator/round_mutate.h"
-#include "engine/cli/command_line.h"
+#include "engine/cli/commands.h"
 #include "engine/cli/common_options.h"
 #include "engine/core/text/lines.h"
 #include "engine/core/text/plain_text.h"
@@ -174,40 +174,40 @@ Status run_plan_edit(const CommonOptions& common, const PlanCommand& command) {
   return status ? files.remove(path) : status;
 }
 
-void add_plan(CommandLine& line) {
-  auto* plan = line.app().add_subcommand(
+void add_plan(Commands& commands) {
+  auto plan = commands.add(
       "plan",
       "review the plans that language models write before code: show, approve, reject, edit");
-  plan->require_subcommand(1);
+  plan.require_command();
   auto options = std::make_shared<PlanCommand>();
-  auto* show = plan->add_subcommand("show", "list all plans with their states, or print one plan");
-  show->add_option("variant", options->variants,
-                   "the plan's variant, for example v0007 (default: list all plans)")
-      ->expected(0, 1);
-  auto* approve = plan->add_subcommand("approve", "approve plans without changes");
-  auto* reject =
-      plan->add_subcommand("reject", "reject plans, so that models are not asked for their code");
-  for (CLI::App* command : {approve, reject})
-    command
-        ->add_option("variant", options->variants, "the plans' variants, for example v0007 v0009")
-        ->required();
-  auto* edit = plan->add_subcommand(
+  auto show = plan.add_command("show", "list all plans with their states, or print one plan");
+  show.add("variant", options->variants,
+           "the plan's variant, for example v0007 (default: list all plans)")
+      .zero_or_one();
+  auto approve = plan.add_command("approve", "approve plans without changes");
+  auto reject =
+      plan.add_command("reject", "reject plans, so that models are not asked for their code");
+  for (Parser command : {approve, reject})
+    command.add("variant", options->variants, "the plans' variants, for example v0007 v0009")
+        .required();
+  auto edit = plan.add_command(
       "edit", "open a plan in an editor ($VISUAL, $EDITOR or vi), and approve the result");
-  edit->add_option("variant", options->variants, "the plan's variant, for example v0007")
-      ->required()
-      ->expected(1);
-  for (CLI::App* command : {approve, edit})
-    command->add_option("--note", options->note, "a note for other people");
-  reject->add_option("--note", options->note, "the reason; models read it, too")->required();
+  edit.add("variant", options->variants, "the plan's variant, for example v0007")
+      .required()
+      .values(1);
+  for (Parser command : {approve, edit})
+    command.add("--note", options->note, "a note for other people");
+  reject.add("--note", options->note, "the reason; models read it, too").required();
   using RunPlan = Status (*)(const CommonOptions&, const PlanCommand&);
-  const std::pair<CLI::App*, RunPlan> commands[] = {{show, run_plan_show},
-                                                    {approve, run_plan_approve},
-                                                    {reject, run_plan_reject},
-                                                    {edit, run_plan_edit}};
-  for (const auto& [command, run] : commands) {
-    line.add_common(*command);
-    line.on(*command,
-            [options, run = run](const CommonOptions& common) { return run(common, *options); });
+  const std::pair<Parser, RunPlan> actions[] = {{show, run_plan_show},
+                                                {approve, run_plan_approve},
+                                                {reject, run_plan_reject},
+                                                {edit, run_plan_edit}};
+  for (const auto& [command, run] : actions) {
+    commands.add_common(command);
+    commands.on(command, [options, run = run](const CommonOptions& common) {
+      return run(common, *options);
+    });
   }
 }
 

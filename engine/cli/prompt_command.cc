@@ -7,7 +7,7 @@
 
 #include "engine/app/campaign.h"
 #include "engine/app/results.h"
-#include "engine/cli/command_line.h"
+#include "engine/cli/commands.h"
 #include "engine/llm/record.h"
 #include "engine/report/output.h"
 
@@ -83,17 +83,17 @@ Status run_prompt_show(const CommonOptions& common, const std::string& variant, 
 
 }  // namespace
 
-void add_prompt(CommandLine& line) {
-  auto* prompt = line.app().add_subcommand("prompt", "print what language models were asked: show");
-  prompt->require_subcommand(1);
-  auto* show =
-      prompt->add_subcommand("show", "print the prompt that asked for a variant, exactly as sent");
+void add_prompt(Commands& commands) {
+  auto prompt = commands.add("prompt", "print what language models were asked: show");
+  prompt.require_command();
+  auto show =
+      prompt.add_command("show", "print the prompt that asked for a variant, exactly as sent");
   auto variant = std::make_shared<std::string>();
   auto has_reply = std::make_shared<bool>(false);
-  show->add_option("variant", *variant, "the variant, for example v0007")->required();
-  show->add_flag("--reply", *has_reply, "also print the model's reply");
-  line.add_common(*show);
-  line.on(*show, [variant, has_reply](const CommonOptions& common) {
+  show.add("variant", *variant, "the variant, for example v0007").required();
+  show.add("--reply", *has_reply, "also print the model's reply");
+  commands.add_common(show);
+  commands.on(show, [variant, has_reply](const CommonOptions& common) {
     return run_prompt_show(common, *variant, *has_reply);
   });
 }

@@ -1,6 +1,6 @@
 // `evolve replay`: puts the files of a recorded round back, or runs the round again.
 
-#include "engine/cli/command_line.h"
+#include "engine/cli/commands.h"
 #include "engine/cli/common_options.h"
 #include "engine/cli/display.h"
 #include "engine/replay/replay.h"
@@ -16,41 +16,40 @@ Status run_replay(const CommonOptions& common, const ReplayRequest& request) {
 
 }  // namespace
 
-void add_replay(CommandLine& line) {
-  auto* command = line.app().add_subcommand(
+void add_replay(Commands& commands) {
+  auto command = commands.add(
       "replay",
       "restore a recorded round from the state folder, byte for byte, or run it again and compare");
   auto request = std::make_shared<ReplayRequest>();
-  command->add_option("round", request->round, "the round: round-N (default: the last round)");
-  command->add_option(
+  command.add("round", request->round, "the round: round-N (default: the last round)");
+  command.add(
       "--record", request->record,
       "the number of one of the round's records, from 'evolve log' (default: the last record)");
-  command->add_option("-o,--out", request->out,
-                      "the new folder for the files (default: a folder in the state folder)");
-  command->add_flag("--verify", request->verify,
-                    "run every pure step (one that must always give the same bytes) again in an "
-                    "empty folder, and compare the bytes");
-  command->add_flag(
+  command.add("-o,--out", request->out,
+              "the new folder for the files (default: a folder in the state folder)");
+  command.add("--verify", request->verify,
+              "run every pure step (one that must always give the same bytes) again in an "
+              "empty folder, and compare the bytes");
+  command.add(
       "--remeasure", request->remeasure,
       "repeat all measurements of times, and report which times agree; the record does not change");
-  command->add_flag("--their-judge", request->their_judge,
-                    "run an imported round by the programs and commands that came with it, even if "
-                    "this version's differ");
+  command.add("--their-judge", request->their_judge,
+              "run an imported round by the programs and commands that came with it, even if "
+              "this version's differ");
   command
-      ->add_option("--check-determinism", request->times,
-                   "run every pure step (one that must always give the same bytes) this many times "
-                   "in different environments, and compare the bytes")
-      ->check(CLI::Range(1, 100));
-  command->add_option(
-      "--against", request->against,
-      "print the first step in which the record differs from the record of this number");
+      .add("--check-determinism", request->times,
+           "run every pure step (one that must always give the same bytes) this many times "
+           "in different environments, and compare the bytes")
+      .between(1, 100);
+  command.add("--against", request->against,
+              "print the first step in which the record differs from the record of this number");
   command
-      ->add_option("-j,--jobs", request->jobs,
-                   "number of steps to run in parallel (default: number of cores)")
-      ->check(CLI::Range(1, 1024));
-  line.add_common(*command);
-  line.on(*command,
-          [request](const CommonOptions& common) { return run_replay(common, *request); });
+      .add("-j,--jobs", request->jobs,
+           "number of steps to run in parallel (default: number of cores)")
+      .between(1, 1024);
+  commands.add_common(command);
+  commands.on(command,
+              [request](const CommonOptions& common) { return run_replay(common, *request); });
 }
 
 }  // namespace evolve::cli

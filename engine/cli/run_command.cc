@@ -12,7 +12,7 @@
 #include "engine/app/results.h"
 #include "engine/app/why.h"
 #include "engine/cli/build_command.h"
-#include "engine/cli/command_line.h"
+#include "engine/cli/commands.h"
 #include "engine/cli/common_options.h"
 #include "engine/report/output.h"
 #include "engine/search/history/history.h"
@@ -151,19 +151,19 @@ Status run_rounds(const CommonOptions& given, const BuildCommand& command,
 
 }  // namespace
 
-void add_run(CommandLine& line) {
-  auto* command = line.app().add_subcommand(
+void add_run(Commands& commands) {
+  auto command = commands.add(
       "run", "build round after round, until the stop rule holds or the last round is done");
   auto build = std::make_shared<BuildCommand>();
   auto until = std::make_shared<std::string>();
-  command->add_option(
+  command.add(
       "--until", *until,
       "the stop rule, for example 'speedup>=1.3 or stagnant 3 or cost>=5usd'; also 'rounds 5', "
       "'roofline 0.8', 'tokens 1000000', 'device 2h', 'wall 30min' (default: the pipeline's "
       "session.until)");
-  add_build_options(line, *command, *build);
-  line.add_common(*command);
-  line.on(*command, [build, until](const CommonOptions& common) {
+  add_build_options(commands, command, *build);
+  commands.add_common(command);
+  commands.on(command, [build, until](const CommonOptions& common) {
     return run_rounds(common, *build, *until);
   });
 }

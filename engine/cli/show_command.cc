@@ -5,7 +5,7 @@
 #include "engine/app/campaign_report.h"
 #include "engine/app/open_campaign.h"
 #include "engine/app/results.h"
-#include "engine/cli/command_line.h"
+#include "engine/cli/commands.h"
 #include "engine/report/campaign_text.h"
 #include "engine/report/output.h"
 
@@ -24,17 +24,18 @@ Status run_show(const CommonOptions& common, const std::string& variant) {
 
 }  // namespace
 
-void add_show(CommandLine& line) {
-  auto* command = line.app().add_subcommand("show",
-                                            "show a variant: its origin, verdicts and times, and "
-                                            "which variant each step was first run for");
+void add_show(Commands& commands) {
+  auto command = commands.add("show",
+                              "show a variant: its origin, verdicts and times, and "
+                              "which variant each step was first run for");
   auto variant = std::make_shared<std::string>();
   command
-      ->add_option("variant", *variant,
-                   "the variant, for example v0007; or xla, the reference as XLA compiles it")
-      ->required();
-  line.add_common(*command);
-  line.on(*command, [variant](const CommonOptions& common) { return run_show(common, *variant); });
+      .add("variant", *variant,
+           "the variant, for example v0007; or xla, the reference as XLA compiles it")
+      .required();
+  commands.add_common(command);
+  commands.on(command,
+              [variant](const CommonOptions& common) { return run_show(common, *variant); });
 }
 
 }  // namespace evolve::cli

@@ -7,7 +7,7 @@
 #include "engine/app/authors/targets.h"
 #include "engine/app/open_campaign.h"
 #include "engine/app/why.h"
-#include "engine/cli/command_line.h"
+#include "engine/cli/commands.h"
 #include "engine/report/why_text.h"
 
 namespace evolve::cli {
@@ -29,15 +29,15 @@ Status run_why(const CommonOptions& common, const std::string& target) {
 
 }  // namespace
 
-void add_why(CommandLine& line) {
-  auto* command = line.app().add_subcommand(
-      "why", "show what a build would run and why, and what the last build ran");
+void add_why(Commands& commands) {
+  auto command =
+      commands.add("why", "show what a build would run and why, and what the last build ran");
   auto target = std::make_shared<std::string>();
-  command->add_option("target", *target,
-                      "the target of the build: round-N, a variant such as v0007, or a file "
-                      "(default: the last round)");
-  line.add_common(*command);
-  line.on(*command, [target](const CommonOptions& common) { return run_why(common, *target); });
+  command.add("target", *target,
+              "the target of the build: round-N, a variant such as v0007, or a file "
+              "(default: the last round)");
+  commands.add_common(command);
+  commands.on(command, [target](const CommonOptions& common) { return run_why(common, *target); });
 }
 
 }  // namespace evolve::cli

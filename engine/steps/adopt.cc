@@ -140,8 +140,8 @@ Status run(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  steps::CommandLine line("extract the kernel from a model's answer or a person's proposal",
-                          "adopt");
+  steps::CommandLine line("adopt",
+                          "extract the kernel from a model's answer or a person's proposal");
   Arguments arguments;
   auto prompt = line.add("--prompt", arguments.prompt, "prompt.json");
   auto exchange = line.add("--exchange", arguments.exchange, "exchange.json").needs(prompt);
@@ -157,9 +157,9 @@ int main(int argc, char** argv) {
   line.add("--place", arguments.place, "the variant's place in the round, from 0")
       .required()
       .at_least(0);
-  line.add("--id", arguments.id, "v0007").required();
+  steps::add_id(line, "--id", arguments.id, "v0007").required();
   line.add("--round", arguments.round).required().at_least(0);
   line.add("--kernel-out", arguments.kernel_out, "kernel.py").required();
   line.add("--variant-out", arguments.variant_out, "variant.json").required();
-  return line.run(argc, argv, [&]() -> Status { return run(arguments); });
+  return steps::run_step(line, argc, argv, [&]() -> Status { return run(arguments); });
 }

@@ -20,7 +20,7 @@ void judge_work(ir::Facts& facts, const steps::Compiled& compiled, const ir::Nee
 }  // namespace
 
 int main(int argc, char** argv) {
-  steps::CommandLine line("write the facts of a compiled program", "analyze");
+  steps::CommandLine line("analyze", "write the facts of a compiled program");
   steps::CompiledFiles files;
   std::string cost, terms, signature;
   files.add_options(line);
@@ -42,5 +42,5 @@ int main(int argc, char** argv) {
     }
     return write(ir::to_json(*facts));
   };
-  return line.run(argc, argv, [&] { return steps::judge_compiled(work, write); });
+  return steps::run_step(line, argc, argv, [&] { return steps::judge_compiled(work, write); });
 }

@@ -112,7 +112,7 @@ class Cut {
 }  // namespace
 
 int main(int argc, char** argv) {
-  steps::CommandLine line("select the variants of a round to measure", "cut");
+  steps::CommandLine line("cut", "select the variants of a round to measure");
   Arguments arguments;
   line.add("--spec", arguments.spec, "spec.json").required();
   line.add("--top-k", arguments.top_k, "number of lineages that survive").required().above(0);
@@ -124,11 +124,11 @@ int main(int argc, char** argv) {
       .required();
   line.add("--round", arguments.round).required().above(0);
   line.add("--previous", arguments.previous, "selection.json of the previous round");
-  line.add("--variants", arguments.variants, "v0001,v0002,…").required().separated();
+  steps::add_ids(line, "--variants", arguments.variants, "v0001,v0002,…").required().separated();
   line.add("--round-dir", arguments.round_dir, "folder that holds a folder for each variant")
       .required();
   line.add("--seed-dir", arguments.seed_dir, "the seed's folder").required();
   line.add("--must-be-new", arguments.must_be_new, "reject near-duplicates");
   line.add("--out", arguments.out, "cut.json").required();
-  return line.run(argc, argv, [&]() -> Status { return Cut(arguments).run(); });
+  return steps::run_step(line, argc, argv, [&]() -> Status { return Cut(arguments).run(); });
 }

@@ -97,7 +97,7 @@ Status run(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  steps::CommandLine line("ask a model, and record its answer", "exchange");
+  steps::CommandLine line("exchange", "ask a model, and record its answer");
   Arguments arguments;
   line.add("--request", arguments.request, "request.json").required();
   line.add("--prompt", arguments.prompt,
@@ -110,5 +110,5 @@ int main(int argc, char** argv) {
   line.add("--tries", arguments.tries, "number of attempts").between(1, 100);
   line.add("--pace", arguments.pace,
            "folder through which processes share a model's requests_per_minute");
-  return line.run(argc, argv, [&]() -> Status { return run(arguments); });
+  return steps::run_step(line, argc, argv, [&]() -> Status { return run(arguments); });
 }

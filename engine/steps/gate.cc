@@ -31,7 +31,7 @@ Status run(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  steps::CommandLine line("decide whether a variant is judged further", "gate");
+  steps::CommandLine line("gate", "decide whether a variant is judged further");
   Arguments arguments;
   line.add("--spec", arguments.spec, "spec.json").required();
   line.add("--variant-dir", arguments.variant_dir, "the variant's folder").required();
@@ -41,5 +41,5 @@ int main(int argc, char** argv) {
   line.add("--must-be-new", arguments.must_be_new, "reject a near-duplicate");
   line.add("--seed", arguments.seed, "name of a seed, which must pass");
   line.add("--out", arguments.out, "the gate's report").required();
-  return line.run(argc, argv, [&]() -> Status { return run(arguments); });
+  return steps::run_step(line, argc, argv, [&]() -> Status { return run(arguments); });
 }

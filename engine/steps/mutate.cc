@@ -165,7 +165,7 @@ class Sweep {
 }  // namespace
 
 int main(int argc, char** argv) {
-  steps::CommandLine line("write the kernels that a mutator proposes for a round", "mutate");
+  steps::CommandLine line("mutate", "write the kernels that a mutator proposes for a round");
   Arguments arguments;
   line.add("--mutator", arguments.mutator, "seed: copy the seed; sweep: change the parameters")
       .one_of({"seed", "sweep"});
@@ -178,13 +178,13 @@ int main(int argc, char** argv) {
   line.add("--random-seed", arguments.random_seed);
   line.add("--explore", arguments.explore, "share of proposals drawn from the whole space")
       .between(0.0, 1.0);
-  line.add("--ids", arguments.ids, "the ids of the proposed variants: v0007,v0009,…")
+  steps::add_ids(line, "--ids", arguments.ids, "the ids of the proposed variants: v0007,v0009,…")
       .required()
       .separated();
   line.add("--places", arguments.places, "the variants' places in the round, from 0").separated();
   line.add("--round-dir", arguments.round_dir, "folder that holds a folder for each variant")
       .required();
-  return line.run(argc, argv, [&]() -> Status {
+  return steps::run_step(line, argc, argv, [&]() -> Status {
     TRY_ASSIGN(auto space, steps::read_space(arguments.spec));
     if (arguments.mutator == "seed") return copy_seed(arguments, space);
     if (arguments.places.size() != arguments.ids.size()) {

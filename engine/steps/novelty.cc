@@ -152,8 +152,8 @@ class Novelty {
 }  // namespace
 
 int main(int argc, char** argv) {
-  steps::CommandLine line("find the variants of a round that are too similar to an earlier variant",
-                          "novelty");
+  steps::CommandLine line(
+      "novelty", "find the variants of a round that are too similar to an earlier variant");
   Arguments arguments;
   line.add("--spec", arguments.spec, "spec.json").required();
   line.add("--least-distance", arguments.least,
@@ -163,10 +163,10 @@ int main(int argc, char** argv) {
   line.add("--seed-dir", arguments.seed_dir, "in the first round: the seed's folder");
   line.add("--previous", arguments.previous, "sketches.jsonl of the previous round");
   line.add("--history", arguments.history, "history.jsonl of the previous round");
-  line.add("--variants", arguments.variants, "v0001,v0002,…").required().separated();
+  steps::add_ids(line, "--variants", arguments.variants, "v0001,v0002,…").required().separated();
   line.add("--round-dir", arguments.round_dir, "folder that holds a folder for each variant")
       .required();
   line.add("--out", arguments.out, "novelty.json").required();
   line.add("--sketches-out", arguments.sketches_out, "sketches.jsonl").required();
-  return line.run(argc, argv, [&]() -> Status { return Novelty(arguments).run(); });
+  return steps::run_step(line, argc, argv, [&]() -> Status { return Novelty(arguments).run(); });
 }

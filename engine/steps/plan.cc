@@ -46,7 +46,7 @@ Status run(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  steps::CommandLine line("apply a person's decision to a model's plan", "plan");
+  steps::CommandLine line("plan", "apply a person's decision to a model's plan");
   Arguments arguments;
   line.add("--prompt", arguments.prompt, "the plan's prompt.json").required();
   line.add("--exchange", arguments.exchange, "the plan's exchange.json").required();
@@ -54,5 +54,5 @@ int main(int argc, char** argv) {
                            "a person's decision; without a decision, the plan is used unchanged");
   line.add("--depfile", arguments.depfile, "whether the decision was read").needs(decision);
   line.add("--out", arguments.out, "plan.json").required();
-  return line.run(argc, argv, [&]() -> Status { return run(arguments); });
+  return steps::run_step(line, argc, argv, [&]() -> Status { return run(arguments); });
 }

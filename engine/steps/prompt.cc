@@ -129,7 +129,7 @@ Status run(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  steps::CommandLine line("write the prompt for one variant", "prompt");
+  steps::CommandLine line("prompt", "write the prompt for one variant");
   Arguments arguments;
   line.add("--spec", arguments.spec, "spec.json").required();
   line.add("--config", arguments.config, "llm.json").required();
@@ -157,5 +157,5 @@ int main(int argc, char** argv) {
       .excludes(plan);
   line.add("--request-out", arguments.request_out, "request.json").required();
   line.add("--out", arguments.out, "prompt.json").required();
-  return line.run(argc, argv, [&]() -> Status { return run(arguments); });
+  return steps::run_step(line, argc, argv, [&]() -> Status { return run(arguments); });
 }

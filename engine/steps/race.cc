@@ -93,7 +93,7 @@ class Race {
 }  // namespace
 
 int main(int argc, char** argv) {
-  steps::CommandLine line("select the variants of a round to measure again", "race");
+  steps::CommandLine line("race", "select the variants of a round to measure again");
   Arguments arguments;
   line.add("--spec", arguments.spec, "spec.json").required();
   line.add("--top-k", arguments.top_k, "number of lineages that survive").required().above(0);
@@ -101,10 +101,10 @@ int main(int argc, char** argv) {
       .required()
       .above(0);
   line.add("--previous", arguments.previous, "selection.json of the previous round");
-  line.add("--variants", arguments.variants, "v0001,v0002,…").required().separated();
+  steps::add_ids(line, "--variants", arguments.variants, "v0001,v0002,…").required().separated();
   line.add("--round-dir", arguments.round_dir, "folder that holds a folder for each variant")
       .required();
   line.add("--must-be-new", arguments.must_be_new, "reject near-duplicates");
   line.add("--out", arguments.out, "race.json").required();
-  return line.run(argc, argv, [&]() -> Status { return Race(arguments).run(); });
+  return steps::run_step(line, argc, argv, [&]() -> Status { return Race(arguments).run(); });
 }

@@ -156,7 +156,7 @@ Status write_learnings(const Arguments& arguments, const search::History& histor
 }  // namespace
 
 int main(int argc, char** argv) {
-  steps::CommandLine line("select the survivors of a round", "select");
+  steps::CommandLine line("select", "select the survivors of a round");
   Arguments arguments;
   line.add("--spec", arguments.spec, "spec.json").required();
   line.add("--round", arguments.round).required().above(0);
@@ -174,7 +174,7 @@ int main(int argc, char** argv) {
   line.add("--history", arguments.history, "history.jsonl of the previous round");
   line.add("--cut", arguments.cut, "cut.json, if the round has one");
   line.add("--must-be-new", arguments.must_be_new, "reject near-duplicates");
-  line.add("--variants", arguments.variants, "v0001,v0002,…").required().separated();
+  steps::add_ids(line, "--variants", arguments.variants, "v0001,v0002,…").required().separated();
   line.add("--round-dir", arguments.round_dir, "folder that holds a folder for each variant")
       .required();
   line.add("--seed-dir", arguments.seed_dir, "the seed's folder").required();
@@ -189,7 +189,7 @@ int main(int argc, char** argv) {
   line.add("--lineage-out", arguments.lineages_out,
            "lineage-K.py, one for each variant that may survive")
       .required();
-  return line.run(argc, argv, [&]() -> Status {
+  return steps::run_step(line, argc, argv, [&]() -> Status {
     TRY_ASSIGN(auto request, read_request(arguments));
     TRY_ASSIGN(auto selection, search::select(request));
     TRY(write_lineages(arguments, request, selection));

@@ -32,7 +32,7 @@ Status write_case(const Spec& spec, const Case& one, const std::string& out_dir)
 }  // namespace
 
 int main(int argc, char** argv) {
-  steps::CommandLine line("convert spec.yaml to the JSON files that the steps read", "spec");
+  steps::CommandLine line("spec", "convert spec.yaml to the JSON files that the steps read");
   std::string spec_path, out_dir;
   std::vector<std::string> timed;
   line.add("--spec", spec_path, "the kernel's spec.yaml").required();
@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
            "folder for spec.json and cases/NAME/{signature,tolerance,terms,cost}.json")
       .required();
   line.add("--time", timed, "the bench cases to time (default: all)").separated();
-  return line.run(argc, argv, [&]() -> Status {
+  return steps::run_step(line, argc, argv, [&]() -> Status {
     TRY_ASSIGN(auto text, world::read_file(spec_path));
     TRY_ASSIGN(auto spec, parse_spec(text, spec_path));
     if (!timed.empty()) {

@@ -131,7 +131,7 @@ Result<json> measured_time(const Records& records, const Case& of) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  steps::CommandLine line("report the time of a compiled program", "time");
+  steps::CommandLine line("time", "report the time of a compiled program");
   std::string facts, out, cost_path, terms, signature;
   Records records;
   auto of_facts = line.add("--facts", facts, "the analyze step's facts, for modelled time");
@@ -142,7 +142,7 @@ int main(int argc, char** argv) {
   auto given_terms = line.add("--terms", terms, "the case's contract; not for a baseline");
   line.add("--signature", signature, "the case's inputs and outputs").needs(given_terms);
   line.add("--out", out, "time.json").required();
-  return line.run(argc, argv, [&]() -> Status {
+  return steps::run_step(line, argc, argv, [&]() -> Status {
     json of_facts_record, cost = json::object();
     for (const auto& [path, record] : {std::pair(&facts, &of_facts_record),
                                        {&records.samples_path, &records.samples},

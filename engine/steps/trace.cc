@@ -4,7 +4,7 @@
 
 int main(int argc, char** argv) {
   using namespace evolve;
-  steps::CommandLine line("write the modelled timeline of a compiled program", "trace");
+  steps::CommandLine line("trace", "write the modelled timeline of a compiled program");
   steps::CompiledFiles files;
   files.add_options(line);
   // Writes a timeline without events, and the reason for that.
@@ -21,5 +21,6 @@ int main(int argc, char** argv) {
     return world::write_file_atomic(
         files.out, timeline.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   };
-  return line.run(argc, argv, [&] { return steps::judge_compiled(work, write_empty); });
+  return steps::run_step(line, argc, argv,
+                         [&] { return steps::judge_compiled(work, write_empty); });
 }

@@ -44,6 +44,7 @@ const std::map<std::string, Rooms>& allowed() {
         {"engine/core/text", {}},
         {"engine/core", {"engine/core/text"}},
         {"engine/core/yaml", core},
+        {"engine/options", core},
         {"engine/graph", core},
         {"engine/build", all({core, graph})},
         {"engine/search", core},
@@ -64,7 +65,8 @@ const std::map<std::string, Rooms>& allowed() {
         {"engine/world/process", all({core, {"engine/world"}})},
         {"cache", core},
         {"k8s", all({core, graph, yaml})},
-        {"engine/steps", all({core, graph, search, campaign, llm, ir, {"engine/world"}})},
+        {"engine/steps",
+         all({core, graph, search, campaign, llm, ir, {"engine/options", "engine/world"}})},
         {"engine/report", all({core, graph, build, search, ir})},
         {"engine/app", all({pure, world, {"cache"}})},
         {"engine/app/authors", all({pure, world, {"engine/app", "cache"}})},
@@ -77,8 +79,8 @@ const std::map<std::string, Rooms>& allowed() {
         {"engine/cli", all({pure,
                             world,
                             app,
-                            {"engine/cli/ninja", "engine/ninja", "engine/replay", "engine/report",
-                             "cache", "k8s", "k8s/agent"}})},
+                            {"engine/cli/ninja", "engine/ninja", "engine/options", "engine/replay",
+                             "engine/report", "cache", "k8s", "k8s/agent"}})},
     };
     return out;
   }();
@@ -89,18 +91,12 @@ const std::map<std::string, Rooms>& allowed() {
 // nlohmann/json.
 const std::map<std::string, Rooms>& owners() {
   static const std::map<std::string, Rooms> rooms = {
-      {"yaml-cpp/", {"engine/core/yaml"}},
-      {"muParser.h", {"engine/core"}},
-      {"xxhash.h", {"engine/core"}},
-      {"sqlite3.h", {"cache"}},
-      {"archive.h", {"engine/world"}},
-      {"archive_entry.h", {"engine/world"}},
-      {"openssl/", {"engine/core"}},
-      {"CLI/", {"engine/cli", "engine/cli/kernel", "engine/steps"}},
-      {"curl/", {"engine/world"}},
-      {"httplib.h", {"engine/ninja"}},
-      {"protozero/", {"cache"}},
-      {"simdjson.h", {"engine/search/history"}},
+      {"yaml-cpp/", {"engine/core/yaml"}}, {"muParser.h", {"engine/core"}},
+      {"xxhash.h", {"engine/core"}},       {"sqlite3.h", {"cache"}},
+      {"archive.h", {"engine/world"}},     {"archive_entry.h", {"engine/world"}},
+      {"openssl/", {"engine/core"}},       {"CLI/", {"engine/options"}},
+      {"curl/", {"engine/world"}},         {"httplib.h", {"engine/ninja"}},
+      {"protozero/", {"cache"}},           {"simdjson.h", {"engine/search/history"}},
   };
   return rooms;
 }

@@ -62,9 +62,6 @@ TEST_CASE("a name that was given up does not come back") {
 }
 
 TEST_CASE("two rooms do not give one name to different types") {
-  // CommandLine reads the options of a program. `evolve` has its own class, and the step
-  // programs have another.
-  const std::set<std::string> shared = {"CommandLine"};
   std::map<std::string, std::set<std::string>> places;
   for_each_source([&](const std::string& path, const std::string& text) {
     if (!path.ends_with(".h")) return;
@@ -78,8 +75,7 @@ TEST_CASE("two rooms do not give one name to different types") {
   CHECK(places.size() > 100);
   std::vector<std::string> found;
   for (const auto& [name, paths] : places) {
-    if (paths.size() > 1 && !shared.contains(name))
-      found.push_back(name + ": " + *paths.begin() + ", " + *paths.rbegin());
+    if (paths.size() > 1) found.push_back(name + ": " + *paths.begin() + ", " + *paths.rbegin());
   }
   CHECK(found == std::vector<std::string>());
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/app/open_campaign.h"
-#include "engine/cli/command_line.h"
+#include "engine/cli/commands.h"
 #include "engine/cli/common_options.h"
 #include "engine/cli/kernel/new_kernel.h"
 #include "engine/core/outside_json.h"
@@ -178,24 +178,24 @@ Status run_import(const CommonOptions& common, const ImportCommand& command, Bun
 
 }  // namespace
 
-void add_import(CommandLine& line) {
-  auto* command = line.app().add_subcommand(
+void add_import(Commands& commands) {
+  auto command = commands.add(
       "import", "import a round from a bundle, or another system's task as a new kernel");
   auto options = std::make_shared<ImportCommand>();
   auto bundle = std::make_shared<BundleRequest>();
   command
-      ->add_option("what", options->format,
-                   fmt::format("a bundle's file; for a task: the format of its file, one of: {}",
-                               fmt::join(task_formats(), ", ")))
-      ->required();
-  command->add_option("file", options->file, "for a task: its file, or its folder");
-  command->add_option("--as", bundle->as,
-                      "for a bundle: the campaign's name here (default: the name in the bundle)");
-  command->add_option(
+      .add("what", options->format,
+           fmt::format("a bundle's file; for a task: the format of its file, one of: {}",
+                       fmt::join(task_formats(), ", ")))
+      .required();
+  command.add("file", options->file, "for a task: its file, or its folder");
+  command.add("--as", bundle->as,
+              "for a bundle: the campaign's name here (default: the name in the bundle)");
+  command.add(
       "--name", options->name,
       "for a task: the kernel's name here (default: the name in the task; for tokamax, required)");
-  line.add_common(*command);
-  line.on(*command, [options, bundle](const CommonOptions& common) {
+  commands.add_common(command);
+  commands.on(command, [options, bundle](const CommonOptions& common) {
     return run_import(common, *options, *bundle);
   });
 }

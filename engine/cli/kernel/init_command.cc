@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/cli/command_line.h"
+#include "engine/cli/commands.h"
 #include "engine/cli/common_options.h"
 #include "engine/cli/kernel/new_kernel.h"
 
@@ -29,21 +29,20 @@ Status run_init(const CommonOptions& common, const InitCommand& command) {
 
 }  // namespace
 
-void add_init(CommandLine& line) {
-  auto* init = line.app().add_subcommand(
+void add_init(Commands& commands) {
+  auto init = commands.add(
       "init", "create a new kernel's spec, reference, seed and pipeline from a JAX function");
   auto options = std::make_shared<InitCommand>();
-  init->add_option("name", options->name, "the new kernel's name: lower-case letters, digits and _")
-      ->required();
-  init->add_option("--from", options->from, "the JAX function: FILE:FUNCTION")->required();
-  init->add_option("--input", options->inputs,
-                   "one input's name, dtype and shape, for example 'x=bfloat16[M=4096, K=1024]'; "
-                   "given once for each input, in the function's order (default: the inputs that "
-                   "the file's function get_inputs returns)")
-      ->expected(1)
-      ->take_all();
-  line.add_folder_and_json(*init);
-  line.on(*init, [options](const CommonOptions& common) { return run_init(common, *options); });
+  init.add("name", options->name, "the new kernel's name: lower-case letters, digits and _")
+      .required();
+  init.add("--from", options->from, "the JAX function: FILE:FUNCTION").required();
+  init.add("--input", options->inputs,
+           "one input's name, dtype and shape, for example 'x=bfloat16[M=4096, K=1024]'; "
+           "given once for each input, in the function's order (default: the inputs that "
+           "the file's function get_inputs returns)")
+      .repeated();
+  commands.add_folder_and_json(init);
+  commands.on(init, [options](const CommonOptions& common) { return run_init(common, *options); });
 }
 
 }  // namespace evolve::cli

@@ -8,7 +8,7 @@
 
 #include "engine/app/results.h"
 #include "engine/cli/build_command.h"
-#include "engine/cli/command_line.h"
+#include "engine/cli/commands.h"
 #include "engine/cli/common_options.h"
 #include "engine/core/text/did_you_mean.h"
 #include "engine/core/text/plain_text.h"
@@ -203,38 +203,38 @@ Status run_kernel_time(const CommonOptions& common, const std::string& name, int
   return {};
 }
 
-void add_kernel(CommandLine& line) {
+void add_kernel(Commands& commands) {
   struct Options {
     std::string name;
     int jobs = 0;
     bool writes = false;
   };
   auto options = std::make_shared<Options>();
-  auto* kernel = line.app().add_subcommand(
+  auto kernel = commands.add(
       "kernel",
       "check or time a kernel's seed (its first version), without a campaign: check, time");
-  kernel->require_subcommand(1);
-  auto* check = kernel->add_subcommand("check",
-                                       "check that the seed passes, and that wrong outputs, such "
-                                       "as zeros, a mean or an input, do not");
-  auto* time = kernel->add_subcommand(
+  kernel.require_command();
+  auto check = kernel.add_command("check",
+                                  "check that the seed passes, and that wrong outputs, such "
+                                  "as zeros, a mean or an input, do not");
+  auto time = kernel.add_command(
       "time", "check the kernel, and show how long its seed takes and what limits its speed");
-  time->add_flag("--write", options->writes, "also write the result into the kernel's README");
-  for (CLI::App* command : {check, time}) {
+  time.add("--write", options->writes, "also write the result into the kernel's README");
+  for (Parser command : {check, time}) {
     command
-        ->add_option("name", options->name,
-                     "the kernel: its folder's name in kernels/, or the path of a spec.yaml")
-        ->required();
+        .add("name", options->name,
+             "the kernel: its folder's name in kernels/, or the path of a spec.yaml")
+        .required();
     command
-        ->add_option("-j,--jobs", options->jobs,
-                     "number of steps to run in parallel (default: number of cores)")
-        ->check(CLI::Range(1, 1024));
-    line.add_common(*command);
+        .add("-j,--jobs", options->jobs,
+             "number of steps to run in parallel (default: number of cores)")
+        .between(1, 1024);
+    commands.add_common(command);
   }
-  line.on(*check, [options](const CommonOptions& common) {
+  commands.on(check, [options](const CommonOptions& common) {
     return run_kernel_check(common, options->name, options->jobs);
   });
-  line.on(*time, [options](const CommonOptions& common) {
+  commands.on(time, [options](const CommonOptions& common) {
     return run_kernel_time(common, options->name, options->jobs, options->writes);
   });
 }

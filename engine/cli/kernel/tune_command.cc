@@ -11,7 +11,7 @@
 #include "engine/app/results.h"
 #include "engine/campaign/tuned.h"
 #include "engine/cli/build_command.h"
-#include "engine/cli/command_line.h"
+#include "engine/cli/commands.h"
 #include "engine/cli/common_options.h"
 #include "engine/cli/kernel/kernel_command.h"
 #include "engine/core/digest.h"
@@ -196,31 +196,29 @@ Status run_tune(const CommonOptions& common, const BuildCommand& build, const Tu
 
 }  // namespace
 
-void add_tune(CommandLine& line) {
-  auto* command =
-      line.app().add_subcommand("tune",
-                                "find a kernel's best block sizes for each bucket (range of input "
-                                "sizes), and write them to its tuned.json");
+void add_tune(Commands& commands) {
+  auto command = commands.add("tune",
+                              "find a kernel's best block sizes for each bucket (range of input "
+                              "sizes), and write them to its tuned.json");
   auto tune = std::make_shared<TuneCommand>();
   auto build = std::make_shared<BuildCommand>();
   command
-      ->add_option("name", tune->kernel,
-                   "the kernel: its folder's name in kernels/, or the path of a spec.yaml")
-      ->required();
+      .add("name", tune->kernel,
+           "the kernel: its folder's name in kernels/, or the path of a spec.yaml")
+      .required();
   command
-      ->add_option(
-          "--case", tune->cases,
-          "tune only for this bench case of the spec (default: all); may be given several times")
-      ->expected(1)
-      ->take_all();
-  command->add_option("--rounds", tune->rounds, "number of rounds for each bucket (default: 2)")
-      ->check(CLI::Range(1, 1000));
-  command->add_option("--variants", tune->variants, "number of variants in each round (default: 8)")
-      ->check(CLI::Range(1, 1000));
-  add_build_options(line, *command, *build);
-  line.add_common(*command);
-  line.on(*command,
-          [tune, build](const CommonOptions& common) { return run_tune(common, *build, *tune); });
+      .add("--case", tune->cases,
+           "tune only for this bench case of the spec (default: all); may be given several times")
+      .repeated();
+  command.add("--rounds", tune->rounds, "number of rounds for each bucket (default: 2)")
+      .between(1, 1000);
+  command.add("--variants", tune->variants, "number of variants in each round (default: 8)")
+      .between(1, 1000);
+  add_build_options(commands, command, *build);
+  commands.add_common(command);
+  commands.on(command, [tune, build](const CommonOptions& common) {
+    return run_tune(common, *build, *tune);
+  });
 }
 
 }  // namespace evolve::cli
