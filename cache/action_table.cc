@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/core/json_text.h"
 #include "engine/core/outside_json.h"
 
 namespace evolve::cache {
@@ -71,7 +72,7 @@ std::string encode_result(const ActionResult& result) {
   write("paid_by", result.paid_by);
   write("built_at", result.built_at);
   write("built_on", result.built_on);
-  return row.dump(-1, ' ', false, json::error_handler_t::replace);
+  return json_line(row);
 }
 
 // A row that lost bytes because the file was truncated counts as missing, so it is made again.
@@ -157,7 +158,7 @@ Status ActionTable::put(const ActionResult& result) {
   if (!status) return status;
   if (result.discovered.empty()) return drop_discovered_.bind(1, result.declared_key).run();
   return put_discovered_.bind(1, result.declared_key)
-      .bind(2, json(result.discovered).dump(-1, ' ', false, json::error_handler_t::replace))
+      .bind(2, json_line(json(result.discovered)))
       .run();
 }
 

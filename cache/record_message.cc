@@ -6,7 +6,7 @@
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 
-#include "engine/core/sha256.h"
+#include "engine/core/crypto/sha256.h"
 
 namespace evolve::cache {
 

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "cache/record_message.h"
-#include "engine/core/content.h"
-#include "engine/core/sha256.h"
+#include "engine/core/crypto/content.h"
+#include "engine/core/crypto/sha256.h"
 
 namespace evolve::cache {
 

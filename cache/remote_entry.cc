@@ -8,8 +8,9 @@
 
 #include "cache/action_table.h"
 #include "cache/record_message.h"
+#include "engine/core/crypto/sha256.h"
+#include "engine/core/json_text.h"
 #include "engine/core/outside_json.h"
-#include "engine/core/sha256.h"
 #include "engine/core/text/plain_text.h"
 
 namespace evolve::cache {
@@ -54,7 +55,7 @@ std::string encode_entry(const Digest& key, const RemoteEntry& entry) {
   } else {
     record["discovered"] = entry.discovered;
   }
-  return encode_record({entry.files, record.dump(-1, ' ', false, json::error_handler_t::replace)});
+  return encode_record({entry.files, json_line(record)});
 }
 
 std::optional<RemoteEntry> decode_entry(const Digest& key, const std::string& bytes,
@@ -72,7 +73,7 @@ std::optional<RemoteEntry> decode_entry(const Digest& key, const std::string& by
   }
   const json result = record.value("result", json());
   if (result.is_object()) {
-    out.result = decode_result(key, result.dump());
+    out.result = decode_result(key, json_line(result));
     if (!out.result || out.result->outputs.size() != out.files.size()) return std::nullopt;
     return is_sound(*out.result) ? std::optional(std::move(out)) : std::nullopt;
   }

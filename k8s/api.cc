@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/core/json_read.h"
+#include "engine/core/json_text.h"
 #include "engine/core/outside_json.h"
 
 namespace evolve::k8s {
@@ -37,7 +38,7 @@ Result<ApiResponse> Api::create(const std::string& path, const json& object) {
   HttpRequest request;
   request.method = HttpRequest::Method::post;
   request.url = server_ + path;
-  request.body = object.dump();
+  request.body = json_line(object);
   request.headers = {"Content-Type: application/json"};
   return call(request);
 }
@@ -46,7 +47,7 @@ Result<ApiResponse> Api::patch(const std::string& path, const json& change) {
   HttpRequest request;
   request.method = HttpRequest::Method::patch;
   request.url = server_ + path;
-  request.body = change.dump();
+  request.body = json_line(change);
   request.headers = {"Content-Type: application/merge-patch+json"};
   return call(request);
 }

@@ -6,8 +6,8 @@
 #include <ctime>
 #include <utility>
 
+#include "engine/core/crypto/sha256.h"
 #include "engine/core/json_read.h"
-#include "engine/core/sha256.h"
 #include "engine/graph/depfile.h"
 
 namespace evolve::k8s {

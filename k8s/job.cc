@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/core/sha256.h"
+#include "engine/core/crypto/sha256.h"
 #include "engine/core/yaml/yaml_json.h"
 #include "k8s/object_state.h"
 

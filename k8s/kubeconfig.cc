@@ -6,7 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "engine/core/base64.h"
+#include "engine/core/crypto/base64.h"
+#include "engine/core/json_text.h"
 #include "engine/core/outside_json.h"
 #include "engine/core/text/did_you_mean.h"
 #include "engine/core/yaml/yaml_source.h"
@@ -203,10 +204,9 @@ Result<Access> read_service_account(const std::string& host, const std::string& 
 }
 
 std::string plugin_request(const CredentialPlugin& plugin) {
-  return json{{"apiVersion", plugin.api_version},
-              {"kind", "ExecCredential"},
-              {"spec", {{"interactive", false}}}}
-      .dump();
+  return json_line(json{{"apiVersion", plugin.api_version},
+                        {"kind", "ExecCredential"},
+                        {"spec", {{"interactive", false}}}});
 }
 
 Result<Credential> parse_plugin_answer(const CredentialPlugin& plugin, std::string_view text) {

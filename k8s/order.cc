@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/core/crypto/sha256.h"
 #include "engine/core/digest.h"
+#include "engine/core/json_text.h"
 #include "engine/core/outside_json.h"
 #include "engine/core/path.h"
-#include "engine/core/sha256.h"
 
 namespace evolve::k8s {
 
@@ -109,7 +110,7 @@ std::string encode_order(const Order& order) {
                     {"surroundings", json_of(order.surroundings)},
                     {"outputs", order.outputs},
                     {"depfile", order.depfile}};
-  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+  return json_line(out);
 }
 
 Result<Order> decode_order(std::string_view text) {
@@ -136,7 +137,7 @@ Result<Order> decode_order(std::string_view text) {
 
 std::string order_name(const Order& order) {
   return sha256(
-      fmt::format("{} {} {}", kOrderFormat, order.key, json_of(order.surroundings).dump()));
+      fmt::format("{} {} {}", kOrderFormat, order.key, json_line(json_of(order.surroundings))));
 }
 
 std::string run_name(const std::string& order, std::string_view job) {
@@ -152,7 +153,7 @@ StoreEntry encode_run(const Run& run) {
                {"output", run.output},
                {"node", run.node}};
   if (run.discovered) text["discovered"] = *run.discovered;
-  return {run.files, text.dump(-1, ' ', false, json::error_handler_t::replace)};
+  return {run.files, json_line(text)};
 }
 
 std::optional<Run> decode_run(const std::string& order, const StoreEntry& record) {

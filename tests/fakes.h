@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "engine/build/build.h"
-#include "engine/core/content.h"
+#include "engine/core/crypto/content.h"
 #include "engine/core/http.h"
 #include "engine/core/ports.h"
 #include "engine/graph/manifest.h"

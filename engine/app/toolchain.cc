@@ -41,16 +41,16 @@ std::string normalised(std::string_view name) {
   return out;
 }
 
-struct Lock {
+struct PythonLock {
   std::string series;                           // "3.11"
   std::map<std::string, std::string> versions;  // by normalised name
 };
 
 // Reads the "name==version" lines of a lock file, and the interpreter's series from a comment such
 // as "# …, with Python 3.11".
-Result<Lock> read_lock(const std::string& path) {
+Result<PythonLock> read_python_lock(const std::string& path) {
   TRY_ASSIGN(auto text, world::read_file(path));
-  Lock lock;
+  PythonLock lock;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     constexpr std::string_view kSeries = "with Python ";
@@ -128,7 +128,7 @@ std::string difference(const std::map<std::string, std::string>& found, const st
 
 Result<Toolchain> read_toolchain(const std::string& python, const std::string& lock_file) {
   TRY_ASSIGN(auto found, read_environment(python));
-  TRY_ASSIGN(auto lock, read_lock(lock_file));
+  TRY_ASSIGN(auto lock, read_python_lock(lock_file));
   const std::string& version = found.at(kInterpreter);
   if (!lock.series.empty() && series_of(version) != lock.series) {
     return bad_input(fmt::format("{}: is Python {}, but {} needs Python {}", python, version,

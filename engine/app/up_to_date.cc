@@ -8,6 +8,7 @@
 #include "engine/app/recording.h"
 #include "engine/app/snapshots.h"
 #include "engine/build/plan.h"
+#include "engine/core/json_text.h"
 #include "engine/core/key.h"
 #include "engine/core/machine_paths.h"
 #include "engine/core/outside_json.h"
@@ -146,7 +147,7 @@ Status UpToDate::note(const std::vector<NodeId>& targets, Lookup& lookup,
   }
   json about = {{"asked", asked(environment)}, {"environment", environment},   {"record", record},
                 {"record_digest", digest},     {"report", all_cached(report)}, {"saved", saved}};
-  note->about = about.dump();
+  note->about = json_line(about);
   return save_note(state_, opened_.campaign.manifest(), *note);
 }
 

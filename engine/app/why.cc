@@ -6,7 +6,7 @@
 
 #include "engine/app/models_file.h"
 #include "engine/build/plan.h"
-#include "engine/core/content.h"
+#include "engine/core/crypto/content.h"
 #include "engine/core/machine_paths.h"
 
 namespace evolve {

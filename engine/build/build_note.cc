@@ -10,9 +10,9 @@ namespace evolve {
 
 namespace {
 
-constexpr std::string_view kMagic = "evolve-build-note-2\n";
+constexpr std::string_view kNoteMagic = "evolve-build-note-2\n";
 
-struct Counts {
+struct NoteCounts {
   uint64_t files = 0;
   uint64_t about = 0;  // bytes
 };
@@ -114,21 +114,21 @@ std::string encode(const BuildNote& note) {
     lengths.push_back(static_cast<uint32_t>(file.path.size()));
     paths += file.path;
   }
-  const Counts counts = {states.size(), note.about.size()};
+  const NoteCounts counts = {states.size(), note.about.size()};
   std::string body;
   packed::append(body, std::span(&counts, 1));
   packed::append(body, std::span<const FileState>(states));
   packed::append(body, std::span<const uint32_t>(lengths));
   body += note.about;
   body += paths;
-  return packed::sealed(kMagic, body);
+  return packed::sealed(kNoteMagic, body);
 }
 
 std::optional<BuildNote> decode_note(std::string_view bytes) {
-  const auto body = packed::unsealed(kMagic, bytes);
+  const auto body = packed::unsealed(kNoteMagic, bytes);
   if (!body) return std::nullopt;
   packed::Reader reader(*body);
-  std::vector<Counts> counts;
+  std::vector<NoteCounts> counts;
   std::vector<FileState> states;
   std::vector<uint32_t> lengths;
   std::string_view about;

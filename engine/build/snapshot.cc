@@ -8,7 +8,7 @@ namespace evolve {
 
 namespace {
 
-constexpr std::string_view kMagic = "evolve-snapshot-2\n";
+constexpr std::string_view kSnapshotMagic = "evolve-snapshot-2\n";
 
 // The counts at the start of the stored form, and an edge in the stored form.
 struct Counts {
@@ -119,11 +119,11 @@ std::string Snapshot::encode(const Graph& graph) const {
   packed::append(body, std::span<const uint32_t>(discovered));
   packed::append(body, std::span<const uint32_t>(lengths));
   body += paths;
-  return packed::sealed(kMagic, body);
+  return packed::sealed(kSnapshotMagic, body);
 }
 
 std::optional<Snapshot> Snapshot::decode(std::string_view bytes, Graph& graph) {
-  const auto body = packed::unsealed(kMagic, bytes);
+  const auto body = packed::unsealed(kSnapshotMagic, bytes);
   if (!body) return std::nullopt;
   packed::Reader reader(*body);
   std::vector<Counts> counts;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/core/json_text.h"
 #include "engine/core/path.h"
 
 namespace evolve {
@@ -104,10 +105,10 @@ std::string Trace::json() const {
     names.push_back(name_of(spans_[i]));
     seconds += spans_[i].end - spans_[i].start;
   }
-  return json{{"traceEvents", events},
-              {"displayTimeUnit", "ms"},
-              {"otherData", {{"critical_path", names}, {"critical_seconds", seconds}}}}
-             .dump(1, ' ', false, json::error_handler_t::replace) +
+  return json_block(json{{"traceEvents", events},
+                         {"displayTimeUnit", "ms"},
+                         {"otherData", {{"critical_path", names}, {"critical_seconds", seconds}}}},
+                    1) +
          "\n";
 }
 

@@ -5,6 +5,7 @@
 
 #include "engine/campaign/spec.h"
 #include "engine/core/expression.h"
+#include "engine/core/json_text.h"
 
 namespace evolve {
 
@@ -18,7 +19,7 @@ constexpr int64_t kMostCheckedBytes = int64_t{1} << 28;
 using nlohmann::json;
 
 std::string written(const json& value) {
-  return value.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  return json_block(value) + "\n";
 }
 
 json tensors_json(const std::vector<Tensor>& tensors) {

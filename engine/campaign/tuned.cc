@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "engine/core/json_read.h"
+#include "engine/core/json_text.h"
 
 namespace evolve::search {
 
@@ -25,7 +26,7 @@ std::string string_of(const json& object, const char* key) {
 // Returns the key of an entry. Entries are sorted by their keys.
 auto key_of(const json& entry) {
   return std::tuple(string_of(entry, "device"), string_of(entry, "dtype"),
-                    member(entry, "bucket").dump());
+                    json_line(member(entry, "bucket")));
 }
 
 json record_of(const TunedEntry& entry) {

@@ -11,6 +11,7 @@
 #include "engine/app/dump_reader.h"
 #include "engine/campaign/target.h"
 #include "engine/cli/commands.h"
+#include "engine/core/json_text.h"
 #include "engine/core/result.h"
 #include "engine/ir/compare.h"
 #include "engine/ir/facts.h"
@@ -118,8 +119,7 @@ std::string option_of_dumps(const AnalyzeCommand& command) {
 Status analyze_traces(const std::vector<std::string>& traces, const TraceQuestion& question,
                       bool json_wanted) {
   TRY_ASSIGN(auto report, read_traces(traces, question));
-  print_out(json_wanted ? report.dump(2, ' ', false, json::error_handler_t::replace) + "\n"
-                        : device_trace_text(report));
+  print_out(json_wanted ? json_block(report) + "\n" : device_trace_text(report));
   if (report["verdict"] == "ok") return {};
   return failed(report["reason"].get<std::string>());
 }
@@ -155,7 +155,7 @@ Status run_analyze(const AnalyzeCommand& command, bool json_wanted) {
   if (json_wanted) {
     json list = json::array();
     for (const ir::Facts& facts : all) list.push_back(ir::to_json(facts));
-    print_out(list.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+    print_out(json_block(list) + "\n");
     return {};
   }
   std::string text;
@@ -170,9 +170,7 @@ Status run_analyze_diff(const AnalyzeCommand& command, bool json_wanted) {
   TRY_ASSIGN(auto before, facts_of_one(command, command.paths.front()));
   TRY_ASSIGN(auto after, facts_of_one(command, command.paths.back()));
   const ir::FactsComparison comparison = ir::compare_facts(before, after);
-  print_out(json_wanted
-                ? ir::to_json(comparison).dump(2, ' ', false, json::error_handler_t::replace) + "\n"
-                : comparison_text(comparison));
+  print_out(json_wanted ? json_block(ir::to_json(comparison)) + "\n" : comparison_text(comparison));
   return {};
 }
 

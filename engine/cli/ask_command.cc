@@ -11,6 +11,7 @@
 #include <string>
 
 #include "engine/cli/commands.h"
+#include "engine/core/json_text.h"
 #include "engine/core/outside_json.h"
 #include "engine/core/result.h"
 #include "engine/core/text/did_you_mean.h"
@@ -35,7 +36,7 @@ std::string shown(const std::string& text) {
   return one_line(text, kMost);
 }
 std::string shown(const ordered_json& value) {
-  return shown(value.dump());
+  return shown(json_line(value));
 }
 
 struct AskedParameter {
@@ -74,7 +75,7 @@ Result<AskedParameter> read_parameter(const std::string& name, const ordered_jso
   AskedParameter out{name, {}};
   std::set<std::string> seen;
   for (const ordered_json& value : values) {
-    if (!seen.insert(value.dump()).second)
+    if (!seen.insert(json_line(value)).second)
       return bad_input(fmt::format("{}: {} appears twice", where, shown(value)));
     out.values.push_back(value);
   }
@@ -163,7 +164,7 @@ class Conversation {
       auto point = sampler.next();
       if (!point) break;
       const ordered_json configuration = configuration_of(*point);
-      print_out(ordered_json{{"ask", configuration}}.dump() + "\n");
+      print_out(json_line(ordered_json{{"ask", configuration}}) + "\n");
       bool was_wrong = false;
       auto cost = answer(configuration, was_wrong);
       if (!cost) {
@@ -190,7 +191,7 @@ class Conversation {
       ++wrong_;
       const Error why = line ? here(cost.error()) : line.error();
       print_err(fmt::format("evolve: error: {}; the point is asked again\n", why.message));
-      print_out(ordered_json{{"ask", configuration}}.dump() + "\n");
+      print_out(json_line(ordered_json{{"ask", configuration}}) + "\n");
     }
   }
 
@@ -243,7 +244,7 @@ class Conversation {
     std::string line =
         fmt::format("evolve: {} of {} points asked, {} not valid", told_, grid_->size(), invalid_);
     if (wrong_ > 0) line += fmt::format(", {} invalid answers", wrong_);
-    if (best_cost_) line += fmt::format("; best: {} {}", *best_cost_, best_.dump());
+    if (best_cost_) line += fmt::format("; best: {} {}", *best_cost_, json_line(best_));
     print_err(line + "\n");
   }
 

@@ -10,7 +10,8 @@
 #include "engine/app/open_campaign.h"
 #include "engine/app/results.h"
 #include "engine/cli/commands.h"
-#include "engine/core/sha256.h"
+#include "engine/core/crypto/sha256.h"
+#include "engine/core/json_text.h"
 #include "engine/core/text/units.h"
 #include "engine/replay/delivery.h"
 #include "engine/report/output.h"
@@ -89,7 +90,7 @@ Status run_best(const CommonOptions& common, const std::string& out) {
     json best = search::best_record(*selection);
     best["kernel"] = kernel;
     best["round_built"] = round;
-    print_out(best.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+    print_out(json_block(best) + "\n");
   } else if (out_path.empty()) {
     print_file(kernel);
   }

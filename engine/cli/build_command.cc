@@ -28,6 +28,7 @@
 #include "engine/cli/commands.h"
 #include "engine/cli/common_options.h"
 #include "engine/cli/display.h"
+#include "engine/core/json_text.h"
 #include "engine/replay/verify.h"
 #include "engine/report/campaign_text.h"
 #include "engine/report/ci.h"
@@ -110,7 +111,7 @@ void tell(const CommonOptions& common, const BuildCommand& command, json report,
           const std::string& remote) {
   if (common.json) {
     report["event"] = "summary";
-    print_out(report.dump() + "\n");
+    print_out(json_line(report) + "\n");
   } else if (!command.quiet) {
     print_out(build_text(report) + remote);
   }

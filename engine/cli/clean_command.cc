@@ -7,6 +7,7 @@
 
 #include "engine/app/campaign.h"
 #include "engine/cli/commands.h"
+#include "engine/core/json_text.h"
 #include "engine/report/output.h"
 #include "engine/world/files.h"
 
@@ -35,7 +36,7 @@ Status run_clean(const CommonOptions& common, bool all, bool dry_run) {
     removed.push_back(path);
   }
   if (common.json) {
-    print_out(json{{"removed", removed}, {"dry_run", dry_run}}.dump(2) + "\n");
+    print_out(json_block(json{{"removed", removed}, {"dry_run", dry_run}}) + "\n");
     return {};
   }
   for (const json& path : removed) {

@@ -9,6 +9,7 @@
 #include "engine/app/elsewhere/cluster.h"
 #include "engine/cli/commands.h"
 #include "engine/cli/common_options.h"
+#include "engine/core/json_text.h"
 #include "engine/report/output.h"
 #include "k8s/doctor.h"
 
@@ -57,7 +58,7 @@ Status run_cluster_doctor(const ClusterSettings& settings, const CommonOptions& 
   TRY_ASSIGN(auto cluster, Cluster::open(settings));
   const k8s::Access& access = cluster->access();
   const auto findings = k8s::examine(cluster->api(), access);
-  print_out(common.json ? json_of(access, findings).dump() + "\n" : text_of(access, findings));
+  print_out(common.json ? json_line(json_of(access, findings)) + "\n" : text_of(access, findings));
   const auto missing = std::count_if(findings.begin(), findings.end(), [](const auto& one) {
     return one.state == k8s::Finding::State::missing;
   });

@@ -7,6 +7,7 @@
 #include "engine/app/campaign_report.h"
 #include "engine/app/open_campaign.h"
 #include "engine/cli/commands.h"
+#include "engine/core/json_text.h"
 #include "engine/report/campaign_text.h"
 #include "engine/report/output.h"
 
@@ -22,7 +23,7 @@ Status run_log(const CommonOptions& common, int round) {
   TRY_ASSIGN(auto rounds, rounds_report(opened.campaign.name, opened.state->ledger->rounds()));
   const json& report = rounds;
   if (round == 0) {
-    print_out(common.json      ? report.dump(2) + "\n"
+    print_out(common.json      ? json_block(report) + "\n"
               : report.empty() ? "no round has been built yet\n"
                                : rounds_text(report));
     return {};
@@ -32,7 +33,7 @@ Status run_log(const CommonOptions& common, int round) {
     if (one.contains("problem") && !common.json) {
       return external(fmt::format("round {}: {}", round, one["problem"].get<std::string>()));
     }
-    print_out(common.json ? one.dump(2) + "\n"
+    print_out(common.json ? json_block(one) + "\n"
                           : round_text(one["selection"], one.value("imported", false)));
     return {};
   }

@@ -14,6 +14,7 @@
 #include "engine/app/dump_reader.h"
 #include "engine/campaign/target.h"
 #include "engine/cli/commands.h"
+#include "engine/core/json_text.h"
 #include "engine/core/result.h"
 #include "engine/ir/model/calibration.h"
 #include "engine/ir/model/device.h"
@@ -235,7 +236,7 @@ Status run_model_validate(const ModelCommand& command, bool json_wanted) {
   TRY_ASSIGN(auto rows, read_rows(command.rows));
   auto found = ir::validate(device, rows.observations);
   if (!found) return in_rows(std::move(found).error(), command.rows);
-  print_out(json_wanted ? validation_json(device, *found, rows).dump(2) + "\n"
+  print_out(json_wanted ? json_block(validation_json(device, *found, rows)) + "\n"
                         : validation_text(device, *found, rows));
   return {};
 }
@@ -265,7 +266,7 @@ Status run_model_calibrate(const ModelCommand& command, bool json_wanted) {
     if (constants.contains("libtpu")) out += "-libtpu-" + constants["libtpu"].get<std::string>();
     out += ".json";
   }
-  TRY(world::write_file_atomic(out, constants.dump(2) + "\n"));
+  TRY(world::write_file_atomic(out, json_block(constants) + "\n"));
   if (json_wanted) {
     json modelled = json::array();
     for (size_t i = 0; i < found->modelled.size(); ++i)
@@ -273,7 +274,7 @@ Status run_model_calibrate(const ModelCommand& command, bool json_wanted) {
                           {"measured", rows.observations[i].seconds},
                           {"modelled", found->modelled[i]}});
     constants["times"] = std::move(modelled);
-    print_out(constants.dump(2) + "\n");
+    print_out(json_block(constants) + "\n");
     return {};
   }
   print_out(calibration_text(start, *found, constants) + fmt::format("\n{}\n", out));

@@ -22,6 +22,7 @@
 #include "engine/cli/commands.h"
 #include "engine/cli/common_options.h"
 #include "engine/cli/plan_command.h"
+#include "engine/core/json_text.h"
 #include "engine/replay/delivery.h"
 #include "engine/report/output.h"
 #include "engine/report/table.h"
@@ -199,7 +200,7 @@ void tell_round(const CommonOptions& common, int number, const OpenRound& round)
     json event = {{"event", "open"}, {"round", number}, {"places", json::array()}};
     for (const PersonPlace& one : round.places) event["places"].push_back(place_record(one));
     for (const VariantPlan& one : round.plans) event["plans"].push_back(plan_report(one));
-    print_out(event.dump() + "\n");
+    print_out(json_line(event) + "\n");
     return;
   }
   print_out(fmt::format("round-{}\n\n", number));
@@ -209,7 +210,8 @@ void tell_round(const CommonOptions& common, int number, const OpenRound& round)
 
 void tell_there(const CommonOptions& common, const Awaited& one) {
   if (common.json) {
-    print_out(json({{"event", one.what}, {"variant", one.id}, {"file", one.path}}).dump() + "\n");
+    print_out(json_line(json({{"event", one.what}, {"variant", one.id}, {"file", one.path}})) +
+              "\n");
   } else {
     print_out(fmt::format("{}: {} in {}\n", one.id, one.what, one.path));
   }
@@ -233,7 +235,7 @@ bool has_come(const CommonOptions& common, const Campaign& campaign, Awaited& on
   if (common.json) {
     const json event = {
         {"event", "not_taken"}, {"variant", one.id}, {"file", one.path}, {"reason", why}};
-    print_out(event.dump() + "\n");
+    print_out(json_line(event) + "\n");
   } else {
     print_out(fmt::format("{}: rejected: {}\n", one.id, why));
   }

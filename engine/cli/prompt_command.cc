@@ -8,6 +8,7 @@
 #include "engine/app/campaign.h"
 #include "engine/app/results.h"
 #include "engine/cli/commands.h"
+#include "engine/core/json_text.h"
 #include "engine/llm/record.h"
 #include "engine/report/output.h"
 
@@ -72,7 +73,7 @@ Status run_prompt_show(const CommonOptions& common, const std::string& variant, 
   }
   if (common.json) {
     if (!plan.is_null()) code["plan"] = plan;
-    print_out(code.dump(2) + "\n");
+    print_out(json_block(code) + "\n");
     return {};
   }
   for (const json* asked : {&plan, &std::as_const(code)}) {

@@ -14,6 +14,7 @@
 #include "engine/cli/build_command.h"
 #include "engine/cli/commands.h"
 #include "engine/cli/common_options.h"
+#include "engine/core/json_text.h"
 #include "engine/report/output.h"
 #include "engine/search/history/history.h"
 #include "engine/search/stop_rule.h"
@@ -92,7 +93,7 @@ void tell(const CommonOptions& common, bool is_quiet, int round, const search::S
     if (at.speedup) event["speedup"] = *at.speedup;
     if (at.roofline) event["roofline"] = *at.roofline;
     if (!why.empty()) event["stopped"] = why;
-    print_out(event.dump() + "\n");
+    print_out(json_line(event) + "\n");
     return;
   }
   if (is_quiet) return;

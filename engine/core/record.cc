@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "engine/core/json_text.h"
 #include "engine/core/outside_json.h"
 #include "engine/core/path.h"
 #include "engine/core/text/plain_text.h"
@@ -152,7 +153,7 @@ std::string encode(const Record& record) {
                     {"toolchain", record.toolchain},
                     {"sources", encode(record.sources)},
                     {"steps", steps}};
-  return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  return json_line(all) + "\n";
 }
 
 Result<Record> decode_record(std::string_view text) {

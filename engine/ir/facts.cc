@@ -230,7 +230,7 @@ std::vector<LineTime> lines_of(const KernelRun& kernel, const Device& device) {
 // opcodes that it executes most.
 std::vector<SectionFacts> section_facts(const KernelRun& kernel, const Device& device) {
   constexpr double kLeastShare = 0.01;
-  constexpr size_t kMostOpcodes = 16;
+  constexpr size_t kMostFactOpcodes = 16;
   std::vector<SectionFacts> out;
   for (const Section& section : sections_of(kernel.schedule, kernel.simulation, device)) {
     if (section.cycles < kLeastShare * kernel.simulation.cycles) continue;
@@ -238,7 +238,7 @@ std::vector<SectionFacts> section_facts(const KernelRun& kernel, const Device& d
                                                           section.opcodes.end());
     std::stable_sort(opcodes.begin(), opcodes.end(),
                      [](const auto& a, const auto& b) { return a.second > b.second; });
-    if (opcodes.size() > kMostOpcodes) opcodes.resize(kMostOpcodes);
+    if (opcodes.size() > kMostFactOpcodes) opcodes.resize(kMostFactOpcodes);
     SectionFacts facts;
     facts.bundle = section.first;
     facts.bundles = section.bundles;

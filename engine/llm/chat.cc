@@ -6,6 +6,7 @@
 #include <array>
 
 #include "engine/core/json_read.h"
+#include "engine/core/json_text.h"
 #include "engine/core/outside_json.h"
 #include "engine/core/text/lines.h"
 #include "engine/core/text/plain_text.h"
@@ -20,7 +21,7 @@ constexpr const char* kAnthropicVersion = "2023-06-01";
 constexpr size_t kMostErrorBytes = 500;  // of a server's message
 
 std::string dump(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+  return json_line(value);
 }
 
 // Returns the text of a message's content. The content is a string, or a list of parts, some of
@@ -64,7 +65,7 @@ json body_of(const ChatRequest& request) {
 // code decides, or else the error's type. An unknown error counts as passing.
 ChatCause cause_of_error(const json& error) {
   const json& code = member(error, "code");
-  const std::string digits = code.is_number_integer() ? code.dump() : text_in(code);
+  const std::string digits = code.is_number_integer() ? json_line(code) : text_in(code);
   constexpr size_t kDigits = 3;
   const bool is_status =
       digits.size() == kDigits &&

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "engine/core/json_read.h"
+#include "engine/core/json_text.h"
 #include "engine/core/text/did_you_mean.h"
 #include "engine/core/text/scan.h"
 
@@ -94,7 +95,7 @@ class Fields {
 Fields::Read one_of(std::vector<std::string> names, std::function<void(size_t)> take) {
   return [names = std::move(names), take = std::move(take)](const json& value,
                                                             const std::string& where) -> Status {
-    const std::string name = value.is_string() ? value.get<std::string>() : value.dump();
+    const std::string name = value.is_string() ? value.get<std::string>() : json_line(value);
     auto it = std::find(names.begin(), names.end(), name);
     if (it == names.end())
       return bad_input(fmt::format("{}: unknown '{}'{}", where, name, suggestion(name, names)));

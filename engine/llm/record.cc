@@ -2,6 +2,7 @@
 
 #include "engine/core/digest.h"
 #include "engine/core/json_read.h"
+#include "engine/core/json_text.h"
 
 namespace evolve::llm {
 
@@ -47,7 +48,7 @@ Result<Question> read_question(const json& record) {
 }
 
 std::string digest_of_request(const json& record) {
-  return digest_of(record.dump(-1, ' ', false, json::error_handler_t::replace)).hex();
+  return digest_of(json_line(record)).hex();
 }
 
 json connection_record(const Connection& connection) {

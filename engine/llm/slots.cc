@@ -6,6 +6,7 @@
 #include <set>
 
 #include "engine/core/json_read.h"
+#include "engine/core/json_text.h"
 #include "engine/core/text/lines.h"
 #include "engine/core/text/plain_text.h"
 #include "engine/llm/fences.h"
@@ -24,7 +25,7 @@ constexpr size_t kMostInspiringSources = 2;
 // Returns a string as it is, null as an empty text, and any other value as JSON.
 std::string words_in(const json& value) {
   if (value.is_string()) return value.get<std::string>();
-  return value.is_null() ? "" : value.dump(2, ' ', false, json::error_handler_t::replace);
+  return value.is_null() ? "" : json_block(value);
 }
 
 std::string entry_line(std::string_view text) {

@@ -21,6 +21,11 @@ inline void print_to_stderr(const char* kind, const std::string& message) {
 inline void print_error(const std::string& message) {
   print_to_stderr("error", message);
 }
+// Prints the error that ends a tool, and returns the tool's exit code.
+inline int print_failure(const Error& error) {
+  print_error(error.message);
+  return 1;
+}
 inline void print_warning(const std::string& message) {
   print_to_stderr("warning", message);
 }

@@ -147,11 +147,6 @@ class MissingDeps {
   std::set<std::string_view> rules_;
 };
 
-int print_failure(const Error& error) {
-  print_error(error.message);
-  return 1;
-}
-
 }  // namespace
 
 int deps(const ToolContext& context, const Arguments& arguments) {

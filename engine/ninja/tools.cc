@@ -25,11 +25,6 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-int print_failure(const Error& error) {
-  print_error(error.message);
-  return 1;
-}
-
 void warn_of(const Status& status) {
   if (!status) print_warning(status.error().message + "\n");
 }

@@ -15,8 +15,9 @@
 
 #include "cache/action_table.h"
 #include "engine/app/state.h"
-#include "engine/core/content.h"
-#include "engine/core/sha256.h"
+#include "engine/core/crypto/content.h"
+#include "engine/core/crypto/sha256.h"
+#include "engine/core/json_text.h"
 #include "engine/replay/bundle_reader.h"
 #include "engine/replay/delivery.h"
 #include "engine/replay/past.h"
@@ -60,13 +61,13 @@ class Exporter {
                          {"text", stored.text},
                          {"selection", selection}});
     }
-    texts_[kBundleRecords] = records.dump() + "\n";
+    texts_[kBundleRecords] = json_line(records) + "\n";
     json results = json::array();
     for (const RecordedStep& step : round_.record.steps) {
       TRY_ASSIGN(auto result, log.recall_any(step.key));
       if (result) results.push_back({step.key.hex(), cache::encode_result(*result)});
     }
-    texts_[kBundleResults] = results.dump() + "\n";
+    texts_[kBundleResults] = json_line(results) + "\n";
     names_ = {kBundleIndex, kBundleRecords, kBundleResults};
     for (const std::string& blob : blobs_of(round_.record)) {
       names_.push_back(std::string(kBundleBlobs) + blob);
@@ -85,7 +86,7 @@ class Exporter {
                         {"engine", EVOLVE_VERSION},
                         {"toolchain", round_.record.toolchain},
                         {"files", files}};
-    texts_[kBundleIndex] = index.dump(1) + "\n";
+    texts_[kBundleIndex] = json_block(index, 1) + "\n";
     return {};
   }
 

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "cache/action_table.h"
-#include "engine/core/content.h"
+#include "engine/core/crypto/content.h"
+#include "engine/core/crypto/sha256.h"
 #include "engine/core/outside_json.h"
-#include "engine/core/sha256.h"
 #include "engine/core/text/plain_text.h"
 #include "engine/search/selection/selection_record.h"
 #include "engine/world/archive.h"

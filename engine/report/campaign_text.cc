@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "engine/core/json_text.h"
 #include "engine/core/outside_json.h"
 #include "engine/core/text/plain_text.h"
 #include "engine/core/text/units.h"
@@ -22,7 +23,7 @@ std::string parameters_text(const json& parameters) {
   std::string out;
   if (!parameters.is_object()) return out;
   for (const auto& [name, value] : parameters.items()) {
-    out += fmt::format("{}{}={}", out.empty() ? "" : " ", plain_line(name), value.dump());
+    out += fmt::format("{}{}={}", out.empty() ? "" : " ", plain_line(name), json_line(value));
   }
   return out;
 }
@@ -218,7 +219,7 @@ std::string rounds_text(const json& report) {
     }
     rows.push_back(
         {std::to_string(round["round"].get<int>()), line_member(round, "recorded"),
-         (round["record"].is_null() ? selection.value("from", "-") : round["record"].dump()) +
+         (round["record"].is_null() ? selection.value("from", "-") : json_line(round["record"])) +
              (round.value("imported", false) ? ", imported" : ""),
          line_member(best, "variant"),
          best.contains("score") ? fmt::format("{:.4f}", best["score"].get<double>()) : "-",

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "engine/core/json_text.h"
 #include "engine/core/text/plain_text.h"
 
 namespace evolve {
@@ -58,7 +59,7 @@ void print_warning(const std::string& message, bool color) {
 }
 
 void print_result(bool is_json, const nlohmann::json& report, const std::string& text) {
-  print_out(is_json ? report.dump(2) + "\n" : text);
+  print_out(is_json ? json_block(report) + "\n" : text);
 }
 
 }  // namespace evolve

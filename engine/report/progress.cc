@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "engine/core/json_text.h"
 #include "engine/report/output.h"
 #include "engine/report/terminal.h"
 
@@ -149,7 +150,7 @@ void Progress::print_json(const EdgeEvent& event, const char* name) const {
     line["seconds"] = event.seconds;
     line["verdict"] = event.verdict;
   }
-  print_out(line.dump() + "\n");
+  print_out(json_line(line) + "\n");
 }
 
 }  // namespace evolve

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "engine/core/sha256.h"
+#include "engine/core/crypto/sha256.h"
 #include "engine/search/history/history.h"
 #include "engine/search/learning/learn.h"
 #include "engine/search/proposal/mutation.h"

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "engine/core/json_text.h"
 #include "engine/core/outside_json.h"
 #include "engine/core/result.h"
 #include "engine/steps/command_line.h"
@@ -23,8 +24,7 @@ inline Result<nlohmann::json> read_json(const std::string& path) {
 
 // Writes JSON in the form that every step uses: sorted keys, two blanks, a newline at the end.
 inline Status write_json(const std::string& path, const nlohmann::json& value) {
-  return world::write_file_atomic(
-      path, value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  return world::write_file_atomic(path, json_block(value) + "\n");
 }
 
 }  // namespace evolve::steps

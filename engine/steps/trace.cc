@@ -1,4 +1,5 @@
 // Step trace, without a device: the modelled timeline in Chrome's trace format.
+#include "engine/core/json_text.h"
 #include "engine/ir/timeline.h"
 #include "engine/steps/compiled.h"
 
@@ -18,8 +19,7 @@ int main(int argc, char** argv) {
       return write_empty(*reason);
     nlohmann::json timeline =
         ir::write_timeline(std::get<ir::ProgramRun>(compiled.run), compiled.device);
-    return world::write_file_atomic(
-        files.out, timeline.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    return world::write_file_atomic(files.out, json_line(timeline) + "\n");
   };
   return steps::run_step(line, argc, argv,
                          [&] { return steps::judge_compiled(work, write_empty); });

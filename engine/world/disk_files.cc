@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "engine/core/content.h"
+#include "engine/core/crypto/content.h"
 #include "engine/world/clock.h"
 #include "engine/world/fd.h"
 #include "engine/world/files.h"

@@ -9,8 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "engine/core/crypto/sha256.h"
+#include "engine/core/json_text.h"
 #include "engine/core/outside_json.h"
-#include "engine/core/sha256.h"
 #include "engine/world/files.h"
 
 namespace evolve::world {
@@ -29,7 +30,7 @@ constexpr uint64_t kMostFrame = uint64_t{2} << 30;
 std::string frame_of(const std::string& format, uint64_t size,
                      const std::vector<std::string>& digests) {
   const std::string text =
-      json{{"format", format}, {"chunk", kChunk}, {"size", size}, {"sha256", digests}}.dump();
+      json_line(json{{"format", format}, {"chunk", kChunk}, {"size", size}, {"sha256", digests}});
   const size_t whole = kHead + text.size() + kTail;
   const auto rest = static_cast<uint32_t>(whole - kHead);
   std::string out(kHead, '\0');

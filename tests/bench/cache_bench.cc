@@ -19,7 +19,7 @@
 
 #include "cache/memo.h"
 #include "cache/sqlite.h"
-#include "engine/core/content.h"
+#include "engine/core/crypto/content.h"
 #include "engine/world/disk_files.h"
 
 using namespace evolve;

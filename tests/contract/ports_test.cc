@@ -14,7 +14,7 @@
 #include "cache/blob_store.h"
 #include "cache/ledger.h"
 #include "cache/memo.h"
-#include "engine/core/content.h"
+#include "engine/core/crypto/content.h"
 #include "engine/world/claims.h"
 #include "engine/world/disk_files.h"
 #include "engine/world/links.h"

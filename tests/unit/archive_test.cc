@@ -10,9 +10,9 @@
 
 #include "engine/app/campaign_report.h"
 #include "engine/app/state.h"
-#include "engine/core/content.h"
+#include "engine/core/crypto/content.h"
+#include "engine/core/crypto/sha256.h"
 #include "engine/core/record.h"
-#include "engine/core/sha256.h"
 #include "engine/replay/bundle.h"
 #include "engine/replay/bundle_reader.h"
 #include "engine/replay/judge.h"

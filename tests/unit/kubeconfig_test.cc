@@ -6,7 +6,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "engine/core/base64.h"
+#include "engine/core/crypto/base64.h"
 
 using namespace evolve;
 using namespace evolve::k8s;

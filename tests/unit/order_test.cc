@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "engine/core/sha256.h"
+#include "engine/core/crypto/sha256.h"
 #include "k8s/job.h"
 #include "k8s/object_state.h"
 

@@ -12,7 +12,7 @@
 #include "engine/app/results.h"
 #include "engine/app/state.h"
 #include "engine/campaign/generator/round_mutate.h"
-#include "engine/core/sha256.h"
+#include "engine/core/crypto/sha256.h"
 #include "engine/core/text/lines.h"
 #include "engine/core/text/plain_text.h"
 #include "engine/search/history/history.h"

@@ -13,6 +13,7 @@
 #include "engine/cli/commands.h"
 #include "engine/cli/common_options.h"
 #include "engine/cli/kernel/new_kernel.h"
+#include "engine/core/json_text.h"
 #include "engine/core/outside_json.h"
 #include "engine/core/text/did_you_mean.h"
 #include "engine/core/yaml/yaml_json.h"
@@ -75,11 +76,12 @@ Result<int> record_past(const CommonOptions& common, const std::string& pipeline
   for (const auto& [name, record] : past.at("work").items()) {
     const fs::path path = fs::path(campaign.work) / name;
     TRY(opened.state->files.make_folders(path.parent_path().string()));
-    TRY(world::write_file_atomic(path.string(), record.dump(2) + "\n"));
+    TRY(world::write_file_atomic(path.string(), json_block(record) + "\n"));
   }
   for (const json& round : past.at("rounds")) {
     TRY(opened.state->ledger->rounds().record_selection(
-        campaign.name, {round.at("round").get<int>(), opened.state->clock.utc(), round.dump()}));
+        campaign.name,
+        {round.at("round").get<int>(), opened.state->clock.utc(), json_line(round)}));
   }
   TRY(opened.state->ledger->flush());
   return static_cast<int>(past.at("rounds").size());
@@ -95,7 +97,7 @@ Status import_table(const CommonOptions& common, const ImportCommand& command,
   TRY_ASSIGN(auto spec, read_yaml((folder / "spec.yaml").string()));
   TRY_ASSIGN(auto report,
              python_report("init.tables", {"--from=" + file.string(), "--kernel=" + command.name,
-                                           "--spec=" + spec.dump(),
+                                           "--spec=" + json_line(spec),
                                            "--table=" + (folder / "tuned.json").string()}));
   say_notices(report);
   print_result(
@@ -143,7 +145,7 @@ Status run_import_task(const CommonOptions& common, const ImportCommand& command
                                     "--from=" + given.string(), "--name=" + command.name};
   if (format->is_yaml) {
     TRY_ASSIGN(auto config, read_yaml(file.string()));
-    words.push_back("--config=" + config.dump());
+    words.push_back("--config=" + json_line(config));
   }
   TRY_ASSIGN(auto report, write_kernel("init.imports", std::move(words), kernels_root()));
   std::string done;

@@ -10,6 +10,7 @@
 #include "engine/cli/build_command.h"
 #include "engine/cli/commands.h"
 #include "engine/cli/common_options.h"
+#include "engine/core/json_text.h"
 #include "engine/core/text/did_you_mean.h"
 #include "engine/core/text/plain_text.h"
 #include "engine/core/text/units.h"
@@ -199,7 +200,7 @@ Status run_kernel_time(const CommonOptions& common, const std::string& name, int
         world::write_file_atomic(path, with_standing(std::move(readme), kernel_of(spec), table));
     if (!status) return status;
   }
-  print_out(common.json ? json{{"event", "standing"}, {"cases", rows}}.dump() + "\n" : table);
+  print_out(common.json ? json_line(json{{"event", "standing"}, {"cases", rows}}) + "\n" : table);
   return {};
 }
 

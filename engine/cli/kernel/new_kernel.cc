@@ -5,6 +5,7 @@
 
 #include "engine/app/python.h"
 #include "engine/cli/common_options.h"
+#include "engine/core/json_text.h"
 #include "engine/core/outside_json.h"
 #include "engine/report/output.h"
 #include "engine/report/terminal.h"
@@ -79,7 +80,7 @@ void say_written(const CommonOptions& common, const json& report, const std::str
   std::string dimensions;
   const json sizes = report.value("dimensions", json::object());
   for (const auto& [name, size] : sizes.items())
-    dimensions += fmt::format(" {}={}", name, size.dump());
+    dimensions += fmt::format(" {}={}", name, json_line(size));
   const std::string pipeline = from_here(report["pipeline"]);
   print_result(common, report,
                fmt::format("wrote {} and {}, with the dimensions{}\n"

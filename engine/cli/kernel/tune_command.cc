@@ -15,6 +15,7 @@
 #include "engine/cli/common_options.h"
 #include "engine/cli/kernel/kernel_command.h"
 #include "engine/core/digest.h"
+#include "engine/core/json_text.h"
 #include "engine/core/outside_json.h"
 #include "engine/core/text/units.h"
 #include "engine/replay/delivery.h"
@@ -40,7 +41,7 @@ struct TuneCommand {
 };
 
 // Returns the path relative to the current folder, if it is below that folder.
-std::string shown(const std::string& path) {
+std::string near_path(const std::string& path) {
   const std::string near = fs::path(path).lexically_proximate(fs::current_path()).string();
   return near.starts_with("..") ? path : near;
 }
@@ -152,7 +153,7 @@ std::string kept_text(const std::vector<json>& kept) {
       times.push_back(fmt::format("{} {}", time["case"].get<std::string>(),
                                   duration(time["seconds"].get<double>())));
     out += fmt::format("  kept because it is faster: {} ({})\n", fmt::join(times, ", "),
-                       entry["block_sizes"].dump());
+                       json_line(entry["block_sizes"]));
   }
   return out;
 }
@@ -177,20 +178,20 @@ Status run_tune(const CommonOptions& common, const BuildCommand& build, const Tu
   }
   auto updated = search::with_entries(table, kernel, spec, entries);
   if (!updated) return std::move(updated).error().within(path);
-  TRY(world::write_file_atomic(path, updated->table.dump(2) + "\n"));
+  TRY(world::write_file_atomic(path, json_block(updated->table) + "\n"));
   if (common.json) {
     json event = {{"event", "tuned"},
                   {"file", path},
                   {"kept", updated->kept},
                   {"taken_out", updated->taken_out}};
     event.update(updated->table);
-    print_out(event.dump() + "\n");
+    print_out(json_line(event) + "\n");
     return {};
   }
-  print_out(text_of(kernel, shown(path), entries) + kept_text(updated->kept));
+  print_out(text_of(kernel, near_path(path), entries) + kept_text(updated->kept));
   for (const json& entry : updated->taken_out)
-    common.warn(fmt::format("{}: the spec does not allow {}: the entry was removed", shown(path),
-                            entry["block_sizes"].dump()));
+    common.warn(fmt::format("{}: the spec does not allow {}: the entry was removed",
+                            near_path(path), json_line(entry["block_sizes"])));
   return {};
 }
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/core/json_text.h"
 #include "engine/core/text/scan.h"
 
 namespace evolve::ir {
@@ -36,8 +37,8 @@ Status flatten(const json& value, Values& out, int deepest = 32) {
   } else if (value.is_number()) {
     out.push_back(value.get<double>());
   } else {
-    return bad_input(
-        fmt::format("expected a number or a list of numbers, got {}", value.dump().substr(0, 40)));
+    return bad_input(fmt::format("expected a number or a list of numbers, got {}",
+                                 json_line(value).substr(0, 40)));
   }
   return {};
 }

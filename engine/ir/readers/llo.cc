@@ -16,7 +16,7 @@ namespace evolve::ir {
 namespace {
 
 // Limits for damaged dumps. A pass has about a dozen opcodes that are kept.
-constexpr size_t kMostOpcodes = 256;
+constexpr size_t kMostPassOpcodes = 256;
 constexpr size_t kMostSpaces = 64;
 constexpr size_t kIndent = 2;  // of the content of a region, relative to its head
 constexpr std::string_view kRegion = "$region";
@@ -232,7 +232,7 @@ class LloReader {
   Status keep(std::string_view opcode, std::vector<LloInstruction>& list) {
     auto found = std::find(pass_.opcodes.begin(), pass_.opcodes.end(), opcode);
     if (found == pass_.opcodes.end()) {
-      if (pass_.opcodes.size() >= kMostOpcodes) return error("too many opcodes");
+      if (pass_.opcodes.size() >= kMostPassOpcodes) return error("too many opcodes");
       found = pass_.opcodes.emplace(found, opcode);
     }
     auto place = static_cast<uint16_t>(found - pass_.opcodes.begin());

@@ -20,10 +20,10 @@ namespace {
 
 // The most bundles and opcodes. No real kernel has as many, and anything larger is no schedule.
 constexpr size_t kMostScheduleBundles = 4'000'000;
-constexpr size_t kMostOpcodes = 60'000;
+constexpr size_t kMostScheduleOpcodes = 60'000;
 // Names are numbered through a module. A name with this number or a larger one counts as no name.
 constexpr uint32_t kMostNames = 1U << 24;
-constexpr std::string_view kDigits = "0123456789";
+constexpr std::string_view kDecimalDigits = "0123456789";
 
 std::optional<uint32_t> parse_integer(std::string_view text) {
   text = trimmed(text);
@@ -46,7 +46,7 @@ std::optional<uint32_t> parse_float(std::string_view text) {
 }
 
 std::optional<uint32_t> leading_integer(std::string_view text) {
-  return parse_integer(text.substr(0, text.find_first_not_of(kDigits)));
+  return parse_integer(text.substr(0, text.find_first_not_of(kDecimalDigits)));
 }
 
 // Gives small numbers to the numbers in names such as "s8156", in the order in which they occur.
@@ -253,7 +253,7 @@ class ScheduleReader {
     if (known != ids.end()) {
       id = known->second;
     } else {
-      if (schedule_.opcodes.size() >= kMostOpcodes) return std::nullopt;
+      if (schedule_.opcodes.size() >= kMostScheduleOpcodes) return std::nullopt;
       id = static_cast<uint16_t>(schedule_.opcodes.size());
       ids.emplace(std::move(key), id);
       schedule_.opcodes.push_back(std::move(opcode));

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "engine/core/digest.h"
+#include "engine/core/json_text.h"
 #include "engine/core/outside_json.h"
 
 namespace evolve::search {
@@ -162,7 +163,7 @@ Result<History> read_history(std::string_view lines) {
 std::string history_lines(const History& history) {
   std::string out;
   for (const PastVariant& past : history) {
-    out += line_of(past).dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+    out += json_line(line_of(past)) + "\n";
   }
   return out;
 }

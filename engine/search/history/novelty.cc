@@ -6,6 +6,7 @@
 #include <set>
 
 #include "engine/core/json_read.h"
+#include "engine/core/json_text.h"
 #include "engine/core/outside_json.h"
 #include "engine/search/selection/origin.h"
 
@@ -102,7 +103,7 @@ std::string sketch_lines(const std::vector<Sketched>& all) {
                        {"parameters", one.parameters},
                        {"program", one.program},
                        {"cases", cases}};
-    out += line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+    out += json_line(line) + "\n";
   }
   return out;
 }

@@ -9,6 +9,7 @@
 
 #include "engine/core/digest.h"
 #include "engine/core/json_read.h"
+#include "engine/core/json_text.h"
 #include "engine/core/text/scan.h"
 
 namespace evolve::search {
@@ -85,7 +86,7 @@ class Sketcher {
 
   std::optional<Sketch> sketch() {
     if (!jaxprs_.is_array() || jaxprs_.empty()) return std::nullopt;
-    add("return " + json(walk(jaxprs_.size() - 1, "", {}, 0)).dump());
+    add("return " + json_line(json(walk(jaxprs_.size() - 1, "", {}, 0))));
     if (!is_within_) return std::nullopt;
     Sketch out;
     for (const auto& [feature, count] : counts_) {
@@ -178,13 +179,13 @@ class Sketcher {
       makes = walk(inner.front(), where, made_by, depth + 1);
     } else {
       const std::string itself =
-          fmt::format("{} {} {}", where, name, json{operands, results, parameters}.dump());
+          fmt::format("{} {} {}", where, name, json_line(json{operands, results, parameters}));
       add(itself);
-      add(itself + json(made_by).dump());
+      add(itself + json_line(json(made_by)));
       if (is_one_of(kFrames, name)) frame_.push_back(digest_of(itself).hex());
       for (size_t i = 0; i < inner.size(); ++i) {
         const std::string place = fmt::format("{}/{}.{}", where, name, i);
-        add(place + " return " + json(walk(inner[i], place, {}, depth + 1)).dump());
+        add(place + " return " + json_line(json(walk(inner[i], place, {}, depth + 1))));
       }
     }
     size_t position = 0;

@@ -19,7 +19,7 @@ bool is_blank(char c) {
 using Span = EvolveBlock;
 
 // Returns the lines of a text without their newlines.
-std::vector<Span> lines_of(std::string_view text, Span within) {
+std::vector<Span> line_spans(std::string_view text, Span within) {
   std::vector<Span> out;
   for (size_t begin = within.begin; begin < within.end;) {
     size_t end = std::min(text.find('\n', begin), within.end);
@@ -125,7 +125,7 @@ Result<Assignment> find_assignment(std::string_view source, Span block, const st
       return text.begin < line.begin && line.begin < text.end;
     });
   };
-  for (const Span& line : lines_of(source, block)) {
+  for (const Span& line : line_spans(source, block)) {
     if (is_text(line)) continue;
     if (auto found = assigned(source, line, name)) {
       ++matches;
@@ -146,7 +146,7 @@ Result<Assignment> find_assignment(std::string_view source, Span block, const st
 
 Result<EvolveBlock> find_block(std::string_view source) {
   std::optional<Span> start, end;
-  for (const Span& line : lines_of(source, {0, source.size()})) {
+  for (const Span& line : line_spans(source, {0, source.size()})) {
     std::string_view text = source.substr(line.begin, line.end - line.begin);
     if (text.find(kBlockStart) != std::string_view::npos) start = line;
     if (text.find(kBlockEnd) != std::string_view::npos) end = line;

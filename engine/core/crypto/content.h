@@ -4,8 +4,8 @@
 
 #include <string_view>
 
+#include "engine/core/crypto/sha256.h"
 #include "engine/core/digest.h"
-#include "engine/core/sha256.h"
 
 namespace evolve {
 

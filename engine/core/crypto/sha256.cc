@@ -1,4 +1,4 @@
-#include "engine/core/sha256.h"
+#include "engine/core/crypto/sha256.h"
 
 #include <openssl/evp.h>
 

@@ -1,4 +1,4 @@
-#include "engine/core/content.h"
+#include "engine/core/crypto/content.h"
 
 namespace evolve {
 

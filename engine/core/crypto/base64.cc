@@ -1,4 +1,4 @@
-#include "engine/core/base64.h"
+#include "engine/core/crypto/base64.h"
 
 #include <openssl/evp.h>
 
