@@ -23,13 +23,13 @@ Result<BuildTable> BuildTable::open(Database& database, ActionTable& results) {
   return BuildTable(database, results, std::move(last_edge));
 }
 
-Result<std::vector<BuildRecord>> BuildTable::list(const std::string& campaign) {
+Result<std::vector<BuildRecord>> BuildTable::builds_where(
+    const std::string& where, const std::function<void(Statement&)>& bind) {
   std::vector<BuildRecord> out;
   auto status = database_->query(
-      "SELECT id, started, campaign, targets, toolchain, outcome, ran, cached FROM build"
-      " WHERE campaign = ? ORDER BY id DESC",
-      [&](Statement& statement) { statement.bind(1, campaign); },
-      [&](Statement& row) -> Status {
+      "SELECT id, started, campaign, targets, toolchain, outcome, ran, cached FROM build WHERE " +
+          where + " ORDER BY id DESC",
+      bind, [&](Statement& row) -> Status {
         out.push_back({row.integer(0), row.text(1), row.text(2), row.text(3), row.text(4),
                        row.text(5), static_cast<int>(row.integer(6)),
                        static_cast<int>(row.integer(7))});
@@ -37,6 +37,14 @@ Result<std::vector<BuildRecord>> BuildTable::list(const std::string& campaign) {
       });
   if (!status) return std::move(status).error();
   return out;
+}
+
+Result<std::vector<BuildRecord>> BuildTable::list(const std::string& campaign) {
+  return builds_where("campaign = ?", [&](Statement& statement) { statement.bind(1, campaign); });
+}
+
+Result<std::vector<BuildRecord>> BuildTable::last_of_each() {
+  return builds_where("id IN (SELECT max(id) FROM build GROUP BY campaign)", [](Statement&) {});
 }
 
 Result<std::optional<BuildRecord>> BuildTable::first_that_ran(const Digest& key) {

@@ -32,6 +32,8 @@ class BuildTable {
 
   // Returns a campaign's builds, newest first.
   Result<std::vector<BuildRecord>> list(const std::string& campaign);
+  // Returns the last build of each campaign, newest first.
+  Result<std::vector<BuildRecord>> last_of_each();
   // Returns the first build here that ran an action. Only its id, started, campaign and targets are
   // set. Nullopt: no build here ran the action.
   Result<std::optional<BuildRecord>> first_that_ran(const Digest& key);
@@ -53,6 +55,9 @@ class BuildTable {
   BuildTable(Database& database, ActionTable& results, Statement last_edge)
       : database_(&database), results_(&results), last_edge_(std::move(last_edge)) {}
   Result<EdgeRecord> read_edge(const Statement& row);
+  // Returns the rows of the table `build` that `where`, which is SQL, selects, newest first.
+  Result<std::vector<BuildRecord>> builds_where(const std::string& where,
+                                                const std::function<void(Statement&)>& bind);
   // Returns the rows of the table `edge` that `where`, which is SQL, selects.
   Result<std::vector<EdgeRecord>> edges_where(const std::string& where,
                                               const std::function<void(Statement&)>& bind);

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "cache/ledger.h"
 #include "engine/app/machine.h"
 #include "engine/campaign/generator/step_sources.h"
 #include "engine/core/outside_json.h"
@@ -91,29 +93,85 @@ bool may_be_pipeline(const fs::path& path, bool is_near) {
   return !has("entry:") && (is_near || has("kernel:"));
 }
 
-Result<std::string> find_pipeline(const std::string& given) {
+void tell(const CampaignOptions& options, const std::string& message) {
+  if (options.tell) options.tell(message);
+}
+
+// Returns which of several pipelines was built last; empty: none was built in its state folder.
+Result<std::string> last_built(const CampaignOptions& options,
+                               const std::vector<std::string>& pipelines) {
+  std::map<std::string, std::vector<std::string>> by_state;
+  for (const std::string& path : pipelines) {
+    by_state[options.state.empty() ? usual_state(path) : options.state].push_back(path);
+  }
+  std::string out, newest;
+  for (const auto& [state, paths] : by_state) {
+    const std::string ledger_file = state + "/ledger.db";
+    if (!world::is_there(ledger_file)) continue;
+    std::string warning;
+    TRY_ASSIGN(auto ledger, cache::SqliteLedger::open(ledger_file, warning));
+    if (!warning.empty()) tell(options, warning);
+    TRY_ASSIGN(auto builds, ledger->builds().last_of_each());
+    for (const cache::BuildRecord& build : builds) {
+      if (build.started <= newest) continue;
+      const auto path = std::find_if(paths.begin(), paths.end(), [&](const std::string& one) {
+        return fs::path(one).stem() == build.campaign;
+      });
+      if (path == paths.end()) continue;
+      newest = build.started;
+      out = *path;
+    }
+  }
+  return out;
+}
+
+// Returns the pipeline files in a folder and in its folder `pipelines`, sorted.
+std::vector<std::string> pipelines_in(const fs::path& folder, bool is_near) {
+  std::vector<std::string> out;
   std::error_code error;
-  if (!given.empty()) {
-    if (fs::is_regular_file(given, error)) return absolute(given);
-    return bad_input(fmt::format("{}: no such pipeline", given), "",
+  for (const fs::path& place : {folder, folder / "pipelines"}) {
+    for (const auto& entry : fs::directory_iterator(place, error)) {
+      if (may_be_pipeline(entry.path(), is_near)) out.push_back(entry.path().string());
+    }
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// Returns the pipeline that the options name, or else the one that EVOLVE_PIPELINE names. If
+// neither does: the only pipeline here, or in the nearest folder above that has one; of several,
+// the one that was built last.
+Result<std::string> find_pipeline(const CampaignOptions& options) {
+  std::error_code error;
+  if (!options.pipeline.empty()) {
+    if (fs::is_regular_file(options.pipeline, error)) return absolute(options.pipeline);
+    return bad_input(fmt::format("{}: no such pipeline", options.pipeline), "",
                      "name an existing pipeline: evolve build -p PIPELINE.yaml");
   }
-  // Looks here, and then in the nearest folder above that has a pipeline. Kernels are found in the
-  // same way.
+  const char* named = std::getenv("EVOLVE_PIPELINE");
+  if (named != nullptr && *named != '\0') {
+    if (!fs::is_regular_file(named, error)) {
+      return bad_input(fmt::format("EVOLVE_PIPELINE: {}: no such pipeline", named), "",
+                       "unset EVOLVE_PIPELINE, or name an existing file with it");
+    }
+    tell(options, fmt::format("using {}, which EVOLVE_PIPELINE names", as_argument(named)));
+    return absolute(named);
+  }
+  // Kernels are found in the same way.
   const fs::path here = fs::current_path();
   for (fs::path at = here; at.has_relative_path(); at = at.parent_path()) {
-    std::vector<std::string> found;
-    for (const fs::path& folder : {at, at / "pipelines"}) {
-      for (const auto& entry : fs::directory_iterator(folder, error)) {
-        if (may_be_pipeline(entry.path(), at == here)) found.push_back(entry.path().string());
-      }
-    }
+    std::vector<std::string> found = pipelines_in(at, at == here);
     if (found.size() == 1) return found.front();
     if (found.empty()) continue;
-    std::sort(found.begin(), found.end());
+    TRY_ASSIGN(auto last, last_built(options, found));
+    if (!last.empty()) {
+      tell(options, fmt::format("using {}, the last that was built here; -p names another",
+                                as_argument(last)));
+      return last;
+    }
     for (std::string& path : found) path = as_argument(path);
     return bad_input(fmt::format("several pipelines: {}", fmt::join(found, ", ")), "",
-                     "name one with -p PIPELINE.yaml");
+                     "name one with -p PIPELINE.yaml, or with EVOLVE_PIPELINE");
   }
   return bad_input("no pipeline in this folder", "", "name one with -p PIPELINE.yaml");
 }
@@ -298,7 +356,7 @@ std::string usual_state(const std::string& pipeline) {
 Result<CampaignPlace> find_campaign(const CampaignOptions& options) {
   CampaignPlace out;
   std::error_code error;
-  auto path = find_pipeline(options.pipeline);
+  auto path = find_pipeline(options);
   const bool is_nameless =
       options.pipeline.empty() && (!options.state.empty() || fs::exists(".evolve", error));
   if (!path && !is_nameless) return std::move(path).error();
@@ -320,7 +378,7 @@ std::string arguments_of(const Campaign& campaign) {
 
 Result<Campaign> open_campaign(const CampaignOptions& options) {
   started_in();
-  TRY_ASSIGN(auto path, find_pipeline(options.pipeline));
+  TRY_ASSIGN(auto path, find_pipeline(options));
   std::string state = options.state.empty() ? usual_state(path) : absolute(options.state);
   fs::path root = find_root(path);
   std::error_code error;

@@ -1,6 +1,7 @@
 // A campaign on disk: the pipeline and its spec, the state folder, and the manifest made from them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,10 +17,12 @@
 namespace evolve {
 
 struct CampaignOptions {
-  std::string pipeline;    // as given; empty: found from the current folder
+  std::string pipeline;    // as given; empty: found by the rules of find_pipeline (campaign.cc)
   std::string state = {};  // as given; empty: .evolve next to the pipeline
   bool is_sandboxed = true;
   bool is_local = false;  // all steps run on this machine
+  // Tells the user which pipeline was taken, where no option names one of several.
+  std::function<void(const std::string& message)> tell = {};
 };
 
 // Paths below the project's root are relative to it, and the process runs in the root.

@@ -21,7 +21,8 @@ Commands::Commands()
 
 void Commands::add_common(Parser command) {
   command.add("-p,--pipeline", common_.campaign.pipeline,
-              "the campaign's pipeline file (default: the only one in . and pipelines/)");
+              "the campaign's pipeline file (default: $EVOLVE_PIPELINE, or the only one in . and "
+              "pipelines/, or the one that was built last)");
   command
       .add("--state", common_.campaign.state,
            "the state folder, which keeps results and records (default: $EVOLVE_STATE, or "
@@ -54,6 +55,9 @@ void Commands::on(Parser command, const Run& run) {
 
 Status Commands::run() {
   common_.color = wants_color(color_);
+  common_.campaign.tell = [](const std::string& message) {
+    print_err(fmt::format("evolve: {}\n", message));
+  };
   common_.warn = [this](const std::string& message) { print_warning(message, common_.color); };
   if (!folder_.empty() && ::chdir(folder_.c_str()) != 0)
     return bad_input(fmt::format("-C {}: no such folder", folder_));
