@@ -7,8 +7,6 @@ namespace evolve::cache {
 
 namespace {
 
-constexpr int kLedgerVersion = 1;
-
 constexpr const char* kSchema =
     "CREATE TABLE build (id INTEGER PRIMARY KEY, started TEXT NOT NULL, campaign TEXT NOT NULL,"
     " targets TEXT NOT NULL, toolchain TEXT NOT NULL, outcome TEXT NOT NULL,"
@@ -39,7 +37,7 @@ constexpr const char* kLaterTables =
 Result<std::unique_ptr<SqliteLedger>> SqliteLedger::open(const std::string& path,
                                                          std::string& warning) {
   TRY_ASSIGN(auto database, Database::open_or_set_aside(
-                                path, kLedgerVersion, std::string(ActionTable::schema()) + kSchema,
+                                path, kVersion, std::string(ActionTable::schema()) + kSchema,
                                 Replaceable::damaged, warning));
   std::unique_ptr<SqliteLedger> out(new SqliteLedger(std::move(database)));
   TRY_ASSIGN(auto results, ActionTable::open(out->database_));

@@ -18,6 +18,8 @@ namespace evolve::cache {
 
 class SqliteLedger : public Ledger {
  public:
+  static constexpr int kVersion = 1;  // of the tables in ledger.db
+
   // Opens or makes `path`. A damaged ledger is set aside as `path`.unreadable, an empty one is
   // made, and `warning` says so. A ledger of another version is an error.
   static Result<std::unique_ptr<SqliteLedger>> open(const std::string& path, std::string& warning);

@@ -2,13 +2,9 @@
 
 namespace evolve::cache {
 
-namespace {
-constexpr int kMemoVersion = 1;
-}
-
 Result<std::unique_ptr<SqliteMemo>> SqliteMemo::open(const std::string& path,
                                                      std::string& warning) {
-  TRY_ASSIGN(auto database, Database::open_or_set_aside(path, kMemoVersion, ActionTable::schema(),
+  TRY_ASSIGN(auto database, Database::open_or_set_aside(path, kVersion, ActionTable::schema(),
                                                         Replaceable::unreadable, warning));
   auto owned = std::make_unique<Database>(std::move(database));
   TRY_ASSIGN(auto table, ActionTable::open(*owned));

@@ -14,6 +14,8 @@ namespace evolve::cache {
 
 class SqliteMemo : public Memo {
  public:
+  static constexpr int kVersion = 1;  // of the tables in memo.db
+
   // Opens or makes `path`. A memo of another version, or a damaged one, is set aside as
   // `path`.unreadable, an empty one is made, and `warning` says so. A memo that turns out to be
   // damaged during use is set aside then (lost()).

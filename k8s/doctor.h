@@ -5,22 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/finding.h"
 #include "k8s/api.h"
 #include "k8s/kubeconfig.h"
 
 namespace evolve::k8s {
-
-struct Finding {
-  enum class State {
-    good,
-    missing,  // a campaign's Jobs would not run
-    notice,   // unknown, or worth knowing
-  };
-  State state = State::good;
-  std::string subject;  // "reachable"
-  std::string text;     // "Kubernetes v1.34.4 at https://…"
-  std::string hint;     // what to do if it is missing
-};
 
 // A right that we need in our namespace, as the Role of k8s/rbac.yaml grants it.
 struct Right {

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,7 @@
 namespace evolve {
 
 // Returns a member of an object. Null: the member is missing, or `object` is not an object.
-inline const nlohmann::json& member(const nlohmann::json& object, const std::string& key) {
+inline const nlohmann::json& member(const nlohmann::json& object, std::string_view key) {
   static const nlohmann::json kNull;
   if (!object.is_object()) return kNull;
   auto it = object.find(key);
@@ -30,9 +31,9 @@ inline const nlohmann::json& member(const nlohmann::json& object, const std::str
 
 // Returns the value at a place like "/status/phase" ('/' in a name is "~1", RFC 6901). Null: the
 // value, or anything on the way, is missing.
-inline const nlohmann::json& at_place(const nlohmann::json& object, const std::string& place) {
+inline const nlohmann::json& at_place(const nlohmann::json& object, std::string_view place) {
   static const nlohmann::json kNull;
-  const nlohmann::json::json_pointer pointer(place);
+  const nlohmann::json::json_pointer pointer{std::string(place)};
   return object.contains(pointer) ? object.at(pointer) : kNull;
 }
 

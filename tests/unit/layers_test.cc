@@ -39,7 +39,8 @@ const std::map<std::string, Rooms>& allowed() {
     const Rooms llm = {"engine/llm"};
     const Rooms world = {"engine/world", "engine/world/process"};
     const Rooms pure = all({core, yaml, graph, build, search, campaign, llm, ir});
-    const Rooms app = {"engine/app", "engine/app/authors", "engine/app/elsewhere"};
+    const Rooms app = {"engine/app", "engine/app/authors", "engine/app/doctor",
+                       "engine/app/elsewhere"};
     std::map<std::string, Rooms> out = {
         {"engine/core/text", {}},
         {"engine/core", {"engine/core/text"}},
@@ -72,6 +73,8 @@ const std::map<std::string, Rooms>& allowed() {
         {"engine/app", all({pure, world, {"cache"}})},
         {"engine/app/authors", all({pure, world, {"engine/app", "cache"}})},
         {"engine/app/elsewhere", all({pure, world, {"engine/app", "cache", "k8s"}})},
+        {"engine/app/doctor",
+         all({pure, world, {"engine/app", "engine/app/elsewhere", "cache", "k8s"}})},
         {"engine/replay", all({pure, world, app, {"engine/report", "cache"}})},
         {"k8s/agent", all({pure, world, app, {"engine/report", "cache", "k8s"}})},
         {"engine/cli/ninja", all({pure, world, app, {"engine/ninja", "cache"}})},
