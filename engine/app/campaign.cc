@@ -138,6 +138,16 @@ std::vector<std::string> pipelines_in(const fs::path& folder, bool is_near) {
   return out;
 }
 
+// Returns the pipeline files here, or in the nearest folder above that has some.
+std::vector<std::string> nearest_pipelines() {
+  const fs::path here = fs::current_path();
+  for (fs::path at = here; at.has_relative_path(); at = at.parent_path()) {
+    auto found = pipelines_in(at, at == here);
+    if (!found.empty()) return found;
+  }
+  return {};
+}
+
 // Returns the pipeline that the options name, or else the one that EVOLVE_PIPELINE names. If
 // neither does: the only pipeline here, or in the nearest folder above that has one; of several,
 // the one that was built last.
@@ -158,22 +168,20 @@ Result<std::string> find_pipeline(const CampaignOptions& options) {
     return absolute(named);
   }
   // Kernels are found in the same way.
-  const fs::path here = fs::current_path();
-  for (fs::path at = here; at.has_relative_path(); at = at.parent_path()) {
-    std::vector<std::string> found = pipelines_in(at, at == here);
-    if (found.size() == 1) return found.front();
-    if (found.empty()) continue;
-    TRY_ASSIGN(auto last, last_built(options, found));
-    if (!last.empty()) {
-      tell(options, fmt::format("using {}, the last that was built here; -p names another",
-                                as_argument(last)));
-      return last;
-    }
-    for (std::string& path : found) path = as_argument(path);
-    return bad_input(fmt::format("several pipelines: {}", fmt::join(found, ", ")), "",
-                     "name one with -p PIPELINE.yaml, or with EVOLVE_PIPELINE");
+  std::vector<std::string> found = nearest_pipelines();
+  if (found.size() == 1) return found.front();
+  if (found.empty()) {
+    return bad_input("no pipeline in this folder", "", "name one with -p PIPELINE.yaml");
   }
-  return bad_input("no pipeline in this folder", "", "name one with -p PIPELINE.yaml");
+  TRY_ASSIGN(auto last, last_built(options, found));
+  if (!last.empty()) {
+    tell(options, fmt::format("using {}, the last that was built here; -p names another",
+                              as_argument(last)));
+    return last;
+  }
+  for (std::string& path : found) path = as_argument(path);
+  return bad_input(fmt::format("several pipelines: {}", fmt::join(found, ", ")), "",
+                   "name one with -p PIPELINE.yaml, or with EVOLVE_PIPELINE");
 }
 
 fs::path executable_folder() {
@@ -309,6 +317,12 @@ Status read_kernel(Campaign& campaign, const std::string& pipeline_path) {
 }
 
 }  // namespace
+
+std::vector<std::string> find_pipelines() {
+  std::vector<std::string> out = nearest_pipelines();
+  for (std::string& path : out) path = place_for_user(path);
+  return out;
+}
 
 std::string shown_path(const std::string& path) {
   return plain_line(place_for_user(path));

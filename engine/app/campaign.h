@@ -51,6 +51,10 @@ struct Campaign {
   std::string device_kind;  // the kind of device that measures times; empty: times are modelled
 };
 
+// Returns the pipelines here, or in the nearest folder above that has some, as the user may name
+// them.
+std::vector<std::string> find_pipelines();
+
 // Finds and reads the pipeline and the spec, and changes to the project's root. The root is the
 // nearest folder, from the pipeline's folder upwards, that has rules/steps.ninja, or else the
 // pipeline's own folder.

@@ -447,9 +447,10 @@ void add_build_options(Commands& commands, Parser command, BuildCommand& build) 
 void add_build(Commands& commands) {
   auto command = commands.add("build", "build a round, a variant or a file, and what it needs");
   auto build = std::make_shared<BuildCommand>();
-  command.add(
-      "target", build->targets,
-      "what to build: round-N, a variant such as v0007, or a file (default: the last round)");
+  command
+      .add("target", build->targets,
+           "what to build: round-N, a variant such as v0007, or a file (default: the last round)")
+      .names("target");
   command.add("-n,--dry-run", build->dry_run, "print what would run, but run nothing");
   command.add("--trace", build->trace,
               "write the build's timeline to this file, in Chrome's trace format");

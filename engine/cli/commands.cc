@@ -20,9 +20,11 @@ Commands::Commands()
 }
 
 void Commands::add_common(Parser command) {
-  command.add("-p,--pipeline", common_.campaign.pipeline,
-              "the campaign's pipeline file (default: $EVOLVE_PIPELINE, or the only one in . and "
-              "pipelines/, or the one that was built last)");
+  command
+      .add("-p,--pipeline", common_.campaign.pipeline,
+           "the campaign's pipeline file (default: $EVOLVE_PIPELINE, or the only one in . and "
+           "pipelines/, or the one that was built last)")
+      .names("pipeline");
   command
       .add("--state", common_.campaign.state,
            "the state folder, which keeps results and records (default: $EVOLVE_STATE, or "

@@ -41,6 +41,8 @@ class Commands {
   using Run = std::function<Status(const CommonOptions&)>;
   void on(Parser command, const Run& run);
 
+  // Returns the table of all commands and options.
+  [[nodiscard]] options::CommandInfo describe() const { return line_.describe(); }
   // Parses the words after the program's name (options::CommandLine::parse).
   [[nodiscard]] Result<std::optional<std::string>> parse(const std::vector<std::string>& words) {
     return line_.parse(words);

@@ -18,7 +18,8 @@ Status run_export(const CommonOptions& common, const BundleRequest& request) {
 void add_export(Commands& commands) {
   auto command = commands.add("export", "write a recorded round to one file, a bundle");
   auto request = std::make_shared<BundleRequest>();
-  command.add("round", request->round, "the round: round-N (default: the last round)");
+  command.add("round", request->round, "the round: round-N (default: the last round)")
+      .names("round");
   command.add(
       "--record", request->record,
       "the number of one of the round's records, from 'evolve log' (default: the last record)");

@@ -46,7 +46,7 @@ Status run_log(const CommonOptions& common, int round) {
 void add_log(Commands& commands) {
   auto command = commands.add("log", "list all recorded rounds, or show one round");
   auto round = std::make_shared<std::string>();
-  command.add("round", *round, "the round: N or round-N (default: list all rounds)");
+  command.add("round", *round, "the round: N or round-N (default: list all rounds)").names("round");
   commands.add_common(command);
   commands.on(command, [round](const CommonOptions& common) -> Status {
     TRY_ASSIGN(auto number, round_number(*round));

@@ -410,7 +410,9 @@ void add_edit(Commands& commands) {
       "open a variant's kernel in an editor ($VISUAL, $EDITOR or vi), and propose the result");
   auto options = std::make_shared<ProposeCommand>();
   auto from = std::make_shared<std::string>();
-  edit.add("from", *from, "the variant to start from, for example v0007").required();
+  edit.add("from", *from, "the variant to start from, for example v0007")
+      .names("variant")
+      .required();
   add_proposal_options(edit, *options);
   commands.add_common(edit);
   commands.on(edit, [options, from](const CommonOptions& common) {
@@ -419,8 +421,10 @@ void add_edit(Commands& commands) {
 }
 
 void add_round(Commands& commands) {
-  auto round = commands.add(
-      "round", "open or close a round for people's proposals and decisions: open, close");
+  auto round =
+      commands
+          .add("round", "open or close a round for people's proposals and decisions: open, close")
+          .names("round");
   round.require_command();
   auto build = std::make_shared<BuildCommand>();
   auto options = std::make_shared<RoundCommand>();
@@ -432,7 +436,7 @@ void add_round(Commands& commands) {
   auto close =
       round.add_command("close", "leave the round's open places empty, and reject its open plans");
   for (Parser command : {open, close}) {
-    command.add("round", options->round, "the round: N or round-N").required();
+    command.add("round", options->round, "the round: N or round-N").names("round").required();
     commands.add_common(command);
   }
   commands.on(open, [build, options](const CommonOptions& common) -> Status {

@@ -183,16 +183,19 @@ void add_plan(Commands& commands) {
   auto show = plan.add_command("show", "list all plans with their states, or print one plan");
   show.add("variant", options->variants,
            "the plan's variant, for example v0007 (default: list all plans)")
+      .names("variant")
       .zero_or_one();
   auto approve = plan.add_command("approve", "approve plans without changes");
   auto reject =
       plan.add_command("reject", "reject plans, so that models are not asked for their code");
   for (Parser command : {approve, reject})
     command.add("variant", options->variants, "the plans' variants, for example v0007 v0009")
+        .names("variant")
         .required();
   auto edit = plan.add_command(
       "edit", "open a plan in an editor ($VISUAL, $EDITOR or vi), and approve the result");
   edit.add("variant", options->variants, "the plan's variant, for example v0007")
+      .names("variant")
       .required()
       .values(1);
   for (Parser command : {approve, edit})

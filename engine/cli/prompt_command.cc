@@ -91,7 +91,7 @@ void add_prompt(Commands& commands) {
       prompt.add_command("show", "print the prompt that asked for a variant, exactly as sent");
   auto variant = std::make_shared<std::string>();
   auto has_reply = std::make_shared<bool>(false);
-  show.add("variant", *variant, "the variant, for example v0007").required();
+  show.add("variant", *variant, "the variant, for example v0007").names("variant").required();
   show.add("--reply", *has_reply, "also print the model's reply");
   commands.add_common(show);
   commands.on(show, [variant, has_reply](const CommonOptions& common) {

@@ -21,7 +21,8 @@ void add_replay(Commands& commands) {
       "replay",
       "restore a recorded round from the state folder, byte for byte, or run it again and compare");
   auto request = std::make_shared<ReplayRequest>();
-  command.add("round", request->round, "the round: round-N (default: the last round)");
+  command.add("round", request->round, "the round: round-N (default: the last round)")
+      .names("round");
   command.add(
       "--record", request->record,
       "the number of one of the round's records, from 'evolve log' (default: the last record)");

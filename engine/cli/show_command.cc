@@ -32,6 +32,7 @@ void add_show(Commands& commands) {
   command
       .add("variant", *variant,
            "the variant, for example v0007; or xla, the reference as XLA compiles it")
+      .names("variant")
       .required();
   commands.add_common(command);
   commands.on(command,

@@ -33,9 +33,11 @@ void add_why(Commands& commands) {
   auto command =
       commands.add("why", "show what a build would run and why, and what the last build ran");
   auto target = std::make_shared<std::string>();
-  command.add("target", *target,
-              "the target of the build: round-N, a variant such as v0007, or a file "
-              "(default: the last round)");
+  command
+      .add("target", *target,
+           "the target of the build: round-N, a variant such as v0007, or a file "
+           "(default: the last round)")
+      .names("target");
   commands.add_common(command);
   commands.on(command, [target](const CommonOptions& common) { return run_why(common, *target); });
 }

@@ -12,14 +12,16 @@
 
 namespace evolve::options {
 
+using Words = std::vector<std::string>;
+
 struct Tree {
   CLI::App app;
   std::map<const CLI::App*, std::function<Status()>> actions;
+  std::map<const CLI::Option*, Words> choices;
+  std::map<const CLI::Option*, std::string> kinds;
 };
 
 namespace {
-
-using Words = std::vector<std::string>;
 
 // Rejects a text that is not a number or for which `is_right` is false. The message says that the
 // text is not `what`.
@@ -103,6 +105,40 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& error, const Words
   return bad_input(message, "", path + " --help");
 }
 
+OptionInfo info_of(const Tree& tree, const CLI::Option& option) {
+  OptionInfo out;
+  for (const std::string& name : option.get_snames()) out.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) out.names.push_back("--" + name);
+  const std::string type = option.get_type_name();
+  out.word = option.get_positional() ? option.get_name(true) : type.substr(0, type.find(':'));
+  out.help = option.get_description();
+  out.takes_value = option.get_items_expected_max() > 0;
+  out.is_list = option.get_items_expected_max() > 1;
+  out.is_required = option.get_required();
+  out.variable = option.get_envname();
+  if (const auto found = tree.choices.find(&option); found != tree.choices.end()) {
+    out.choices = found->second;
+  }
+  if (const auto found = tree.kinds.find(&option); found != tree.kinds.end()) {
+    out.kind = found->second;
+  }
+  return out;
+}
+
+CommandInfo info_of(const Tree& tree, const CLI::App& app) {
+  CommandInfo out;
+  out.name = app.get_name();
+  out.help = app.get_description();
+  out.needs_command = app.get_require_subcommand_min() > 0;
+  for (const CLI::Option* option : app.get_options()) {
+    (option->get_positional() ? out.words : out.options).push_back(info_of(tree, *option));
+  }
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (!command->get_group().empty()) out.commands.push_back(info_of(tree, *command));
+  }
+  return out;
+}
+
 // Checks the words after "help": each must be a command of the word before.
 Status check_help(const CLI::App& app, const Words& words) {
   const CLI::App* at = &app;
@@ -144,6 +180,12 @@ Option Option::between(double least, double most) {
 
 Option Option::one_of(const std::vector<std::string>& words) {
   option_->check(CLI::IsMember(words));
+  tree_->choices[option_] = words;
+  return *this;
+}
+
+Option Option::names(const std::string& kind) {
+  tree_->kinds[option_] = kind;
   return *this;
 }
 
@@ -184,12 +226,12 @@ Option Option::excludes(Option other) {
 
 template <typename T>
 Option Parser::add(const std::string& names, T& value, const std::string& help) {
-  return Option(app_->add_option(names, value, help));
+  return Option(tree_, app_->add_option(names, value, help));
 }
 
 template <>
 Option Parser::add(const std::string& names, bool& value, const std::string& help) {
-  return Option(app_->add_flag(names, value, help));
+  return Option(tree_, app_->add_flag(names, value, help));
 }
 
 template Option Parser::add(const std::string&, std::string&, const std::string&);
@@ -202,20 +244,20 @@ template Option Parser::add(const std::string&, std::vector<std::string>&, const
 template Option Parser::add(const std::string&, std::vector<size_t>&, const std::string&);
 
 Option Parser::add_off(const std::string& names, bool& value, const std::string& help) {
-  return Option(app_->add_flag_callback(
-      names, [&value] { value = false; }, help));
+  return Option(tree_, app_->add_flag_callback(
+                           names, [&value] { value = false; }, help));
 }
 
 Option Parser::add_word(const std::string& names, const Take& take, const std::string& help) {
   const auto taken = [take, names](const std::string& word) { give(take, names, word); };
-  return Option(app_->add_option_function<std::string>(names, taken, help));
+  return Option(tree_, app_->add_option_function<std::string>(names, taken, help));
 }
 
 Option Parser::add_words(const std::string& names, const Take& take, const std::string& help) {
   const auto taken = [take, names](const Words& words) {
     for (const std::string& word : words) give(take, names, word);
   };
-  return Option(app_->add_option_function<Words>(names, taken, help));
+  return Option(tree_, app_->add_option_function<Words>(names, taken, help));
 }
 
 Parser Parser::add_command(const std::string& name, const std::string& help) {
@@ -231,6 +273,10 @@ std::vector<Parser> Parser::commands() const {
   std::vector<Parser> out;
   for (CLI::App* command : app_->get_subcommands({})) out.emplace_back(tree_, command);
   return out;
+}
+
+void Parser::hide() {
+  app_->group("");
 }
 
 void Parser::set_action(std::function<Status()> action) {
@@ -253,6 +299,13 @@ CommandLine::~CommandLine() = default;
 
 const std::string& CommandLine::name() const {
   return owned_->app.get_name();
+}
+
+CommandInfo CommandLine::describe() const {
+  CommandInfo out = info_of(*owned_, owned_->app);
+  const std::string front = out.name + ": ";
+  if (out.help.starts_with(front)) out.help.erase(0, front.size());
+  return out;
 }
 
 Result<std::optional<std::string>> CommandLine::parse(const std::vector<std::string>& words) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/core/result.h"
+#include "engine/options/description.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the library has it so
 class App;
@@ -18,17 +19,21 @@ class Option;
 
 namespace evolve::options {
 
+struct Tree;
+
 // A declared option, for adding conditions to it. Must not outlive the command line that it was
 // added to.
 class Option {
  public:
-  explicit Option(CLI::Option* option) : option_(option) {}
+  Option(Tree* tree, CLI::Option* option) : tree_(tree), option_(option) {}
 
   Option required();
   Option at_least(double least);
   Option above(double bound);
   Option between(double least, double most);
   Option one_of(const std::vector<std::string>& words);
+  // Says what the value names, such as "round". The kind helps only to complete words.
+  Option names(const std::string& kind);
   // Takes a list in one word, with commas between the items.
   Option separated();
   // May be given several times, with one value each time.
@@ -43,10 +48,9 @@ class Option {
   Option excludes(Option other);
 
  private:
+  Tree* tree_;
   CLI::Option* option_;
 };
-
-struct Tree;
 
 // The options and commands of a program, or of one of its commands. A handle, which must not
 // outlive the command line that it belongs to.
@@ -74,6 +78,9 @@ class Parser {
   void require_command();
   [[nodiscard]] std::vector<Parser> commands() const;
 
+  // Leaves this command out of the help, the manual and the completion.
+  void hide();
+
   // Sets what CommandLine::run() does if this is the last command that the user names.
   void set_action(std::function<Status()> action);
 
@@ -92,6 +99,8 @@ class CommandLine : public Parser {
   CommandLine& operator=(const CommandLine&) = delete;
 
   [[nodiscard]] const std::string& name() const;
+  // Returns the table of all commands and options.
+  [[nodiscard]] CommandInfo describe() const;
 
   // Parses the words after the program's name. "help WORD…" is "WORD… --help". Returns the text to
   // print if the user asked for help or for the version, and nullopt otherwise. Bad input: the

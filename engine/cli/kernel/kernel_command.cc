@@ -225,6 +225,7 @@ void add_kernel(Commands& commands) {
     command
         .add("name", options->name,
              "the kernel: its folder's name in kernels/, or the path of a spec.yaml")
+        .names("kernel")
         .required();
     command
         .add("-j,--jobs", options->jobs,

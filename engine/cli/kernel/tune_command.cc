@@ -206,6 +206,7 @@ void add_tune(Commands& commands) {
   command
       .add("name", tune->kernel,
            "the kernel: its folder's name in kernels/, or the path of a spec.yaml")
+      .names("kernel")
       .required();
   command
       .add("--case", tune->cases,
