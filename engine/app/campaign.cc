@@ -11,6 +11,7 @@
 
 #include "cache/ledger.h"
 #include "engine/app/machine.h"
+#include "engine/app/toolchain.h"
 #include "engine/campaign/generator/step_sources.h"
 #include "engine/core/outside_json.h"
 #include "engine/core/path.h"
@@ -356,13 +357,6 @@ std::string find_rules(const std::string& root) {
   return "rules";
 }
 
-std::string find_python(const std::string& rules) {
-  const char* named = std::getenv("EVOLVE_PYTHON");
-  if (named != nullptr && *named != '\0') return named;
-  const fs::path its = rules.empty() ? fs::path(find_rules(fs::current_path())) : fs::path(rules);
-  return its.parent_path() / ".venv/bin/python";
-}
-
 std::string usual_state(const std::string& pipeline) {
   return (fs::path(pipeline).parent_path() / ".evolve").string();
 }
@@ -409,7 +403,9 @@ Result<Campaign> open_campaign(const CampaignOptions& options) {
   campaign.work = from_root(absolute(state + "/" + campaign.name));
   campaign.rules = find_rules(root);
   campaign.steps = from_root((executable_folder() / "steps").string());
-  campaign.python = find_python(campaign.rules);
+  const std::string& wanted = campaign.shape.pipeline.toolchain.python;
+  campaign.python = find_python(
+      campaign.rules, wanted.empty() ? "" : beside(fs::path(path).parent_path().string(), wanted));
 
   TRY(check_bindings(campaign));
 

@@ -83,12 +83,7 @@ Result<CampaignPlace> find_campaign(const CampaignOptions& options);
 
 // Returns the folder of the rules: the project's own folder, or else the nearest such folder above
 // this binary.
-std::string find_rules(const std::string& root);
-
-// Returns the interpreter of the steps: $EVOLVE_PYTHON, or else the interpreter of the project that
-// has the folder `rules`. Empty `rules`: the folder that find_rules() finds from the current
-// folder.
-std::string find_python(const std::string& rules = "");
+std::string find_rules(const std::string& root = ".");
 
 // Checks the values that build.ninja binds. Bad input: the device kind would be more than one word
 // to the shell, a manifest cannot express a path, or JAX cannot use a path.

@@ -129,8 +129,7 @@ Status check_lock(const Campaign& campaign, const Toolchain& toolchain) {
 
 Result<Answer> write_lock(const CampaignOptions& options) {
   TRY_ASSIGN(auto campaign, open_campaign(options));
-  TRY_ASSIGN(auto toolchain,
-             read_toolchain(campaign.python, campaign.rules + "/requirements.lock"));
+  TRY_ASSIGN(auto toolchain, read_toolchain(campaign.python, campaign.rules));
   const std::string path = path_of(campaign);
   TRY_ASSIGN(auto before, read_lock(path));
   Lock lock = lock_of(campaign, toolchain);

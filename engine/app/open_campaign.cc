@@ -11,8 +11,7 @@ Result<OpenCampaign> open_without_graph(const CampaignFlags& common) {
   if (!common.has_told_notices) {
     for (const std::string& notice : campaign.shape.pipeline.notices) common.warn(notice);
   }
-  TRY_ASSIGN(auto toolchain,
-             read_toolchain(campaign.python, campaign.rules + "/requirements.lock"));
+  TRY_ASSIGN(auto toolchain, read_toolchain(campaign.python, campaign.rules));
   TRY(check_lock(campaign, toolchain));
   std::string warning;
   TRY_ASSIGN(auto state, open_state(campaign.state, Sharing::names, warning));

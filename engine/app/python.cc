@@ -28,7 +28,7 @@ std::string words_of(std::string text, const std::string& program) {
 
 Result<std::string> run_python(const std::string& program, const std::vector<std::string>& words) {
   const std::string rules = find_rules(fs::current_path().string());
-  TRY_ASSIGN(auto toolchain, read_toolchain(find_python(rules), rules + "/requirements.lock"));
+  TRY_ASSIGN(auto toolchain, read_toolchain(find_python(rules), rules));
   std::vector<std::string> command = {toolchain.python, rules, program};
   command.insert(command.end(), words.begin(), words.end());
   const char* path = std::getenv("PATH");

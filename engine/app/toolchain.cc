@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
 #include <sstream>
+#include <vector>
 
+#include "engine/app/machine.h"
 #include "engine/core/key_change.h"
 #include "engine/world/files.h"
 
@@ -124,25 +127,76 @@ std::string difference(const std::map<std::string, std::string>& found, const st
   return fmt::format("{} is installed", there == found.end() ? "no version" : there->second);
 }
 
-}  // namespace
+// The packages that steps import (rules/requirements.in).
+constexpr std::array kImported = {"flatbuffers", "jax", "jaxlib", "libtpu", "ml-dtypes", "numpy"};
 
-Result<Toolchain> read_toolchain(const std::string& python, const std::string& lock_file) {
-  TRY_ASSIGN(auto found, read_environment(python));
-  TRY_ASSIGN(auto lock, read_python_lock(lock_file));
+// Returns the interpreter of the environment that quickstart.sh makes beside a folder of rules.
+std::string own_python(const std::string& rules) {
+  return (fs::path(rules).parent_path() / ".venv/bin/python").string();
+}
+
+bool is_own(const std::string& python, const std::string& rules) {
+  return fs::absolute(python).lexically_normal() ==
+         fs::absolute(own_python(rules)).lexically_normal();
+}
+
+// Checks that our own environment is as the lock file says.
+Status check_own(const std::string& python, const std::map<std::string, std::string>& found,
+                 const PythonLock& lock, const std::string& lock_file) {
   const std::string& version = found.at(kInterpreter);
   if (!lock.series.empty() && series_of(version) != lock.series) {
     return bad_input(fmt::format("{}: is Python {}, but {} needs Python {}", python, version,
                                  lock_file, lock.series),
                      "", kHint);
   }
-  Toolchain toolchain{python, fmt::format("{}-{}", kInterpreter, version)};
   for (const auto& [name, wanted] : lock.versions) {
     if (const std::string other = difference(found, name, wanted); !other.empty()) {
       return bad_input(
           fmt::format("{}: needs {} {} by {}, but {}", python, name, wanted, lock_file, other), "",
           kHint);
     }
-    toolchain.versions += fmt::format(" {}-{}", name, wanted);
+  }
+  return {};
+}
+
+// Checks that a user's environment has what the steps import.
+Status check_imports(const std::string& python, const std::map<std::string, std::string>& found) {
+  std::vector<std::string> lacking;
+  for (const char* name : kImported) {
+    if (!found.contains(name)) lacking.emplace_back(name);
+  }
+  if (lacking.empty()) return {};
+  return bad_input(fmt::format("{}: {} {} not installed", python, fmt::join(lacking, ", "),
+                               lacking.size() == 1 ? "is" : "are"),
+                   "", fmt::format("{} -m pip install {}", python, fmt::join(lacking, " ")));
+}
+
+}  // namespace
+
+std::string find_python(const std::string& rules, const std::string& wanted) {
+  const std::string named = variable("EVOLVE_PYTHON");
+  if (!named.empty()) return named;
+  if (!wanted.empty()) return wanted;
+  if (const std::string active = variable("VIRTUAL_ENV"); !active.empty()) {
+    const std::string python = active + "/bin/python";
+    const auto found = read_environment(python);
+    if (found && found->contains("jax")) return python;
+  }
+  return own_python(rules);
+}
+
+Result<Toolchain> read_toolchain(const std::string& python, const std::string& rules) {
+  const std::string lock_file = rules + "/requirements.lock";
+  TRY_ASSIGN(auto found, read_environment(python));
+  TRY_ASSIGN(auto lock, read_python_lock(lock_file));
+  TRY(is_own(python, rules) ? check_own(python, found, lock, lock_file)
+                            : check_imports(python, found));
+  Toolchain toolchain{python, fmt::format("{}-{}", kInterpreter, found.at(kInterpreter))};
+  for (const auto& [name, wanted] : lock.versions) {
+    const auto version = found.find(name);
+    if (version != found.end()) {
+      toolchain.versions += fmt::format(" {}-{}", name, version->second);
+    }
   }
   return toolchain;
 }

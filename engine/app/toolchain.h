@@ -14,10 +14,17 @@ struct Toolchain {
                          // a Python step
 };
 
-// Reads the environment of the interpreter `python` without running it, and compares it with the
-// lock file. Bad input: the environment is missing or differs; the message names the first package
-// that differs.
-Result<Toolchain> read_toolchain(const std::string& python, const std::string& lock_file);
+// Returns the interpreter of the steps: `wanted`, if it is not empty; the one that $EVOLVE_PYTHON
+// names comes before it. If neither is given: that of the active virtual environment
+// ($VIRTUAL_ENV), if JAX is installed there, or else that of our own environment, .venv beside the
+// folder `rules`.
+std::string find_python(const std::string& rules, const std::string& wanted = "");
+
+// Reads the environment of the interpreter `python` without running it. Our own environment must
+// have what rules/requirements.lock says. Any other one may have other versions of these packages,
+// and need not have those that no step imports. Bad input: the environment is missing, lacks a
+// package or is not as it must be; the message names the first such package.
+Result<Toolchain> read_toolchain(const std::string& python, const std::string& rules);
 
 // Checks that the environment of `python` has the `versions`, which are written as in a Toolchain.
 // Bad input: the environment differs; the message names the first package that differs.

@@ -168,6 +168,9 @@ class PipelineReader {
   }
 
   void read_cluster(YamlMap& root) {
+    YamlMap toolchain = root.section("toolchain");
+    toolchain.text("python", pipeline_.toolchain.python);
+    toolchain.finish();
     YamlMap evaluator = root.section("evaluator");
     evaluator.text("namespace", pipeline_.evaluator.kubernetes_namespace);
     evaluator.text("job_template", pipeline_.evaluator.job_template);

@@ -115,6 +115,9 @@ struct Pipeline {
     std::string priority_class;
     std::vector<PodPool> pools;  // in the order of the text
   };
+  struct Toolchain {
+    std::string python;  // the interpreter of the steps, a path; empty: not given
+  };
   // Keyword arguments of the kernel: names and values as written.
   using Shape = std::vector<std::pair<std::string, std::string>>;
 
@@ -131,6 +134,7 @@ struct Pipeline {
   Mutate mutate;
   Learn learn;
   Compile compile;
+  Toolchain toolchain;
   Time time;
   // CPU seconds that a step may take for one case of one variant, by step. A step that is missing
   // here has its default limit, which pipelines/README.md lists.

@@ -30,6 +30,12 @@ void Commands::add_common(Parser command) {
            "the state folder, which keeps results and records (default: $EVOLVE_STATE, or "
            ".evolve next to the pipeline)")
       .from_environment("EVOLVE_STATE");
+  command
+      .add("--python", python_,
+           "the Python interpreter of the steps (default: $EVOLVE_PYTHON, or the pipeline's "
+           "toolchain.python, or the active virtual environment's if JAX is installed there, or "
+           "our own)")
+      .from_environment("EVOLVE_PYTHON");
   command.add_off("--unsafe-no-sandbox", common_.campaign.is_sandboxed,
                   "run the variants' code without the sandbox, with all of your permissions");
   add_folder_and_json(command);
@@ -61,6 +67,8 @@ Status Commands::run() {
     print_err(fmt::format("evolve: {}\n", message));
   };
   common_.warn = [this](const std::string& message) { print_warning(message, common_.color); };
+  // Every part of the program that starts Python reads this variable.
+  if (!python_.empty()) ::setenv("EVOLVE_PYTHON", python_.c_str(), 1);
   if (!folder_.empty() && ::chdir(folder_.c_str()) != 0)
     return bad_input(fmt::format("-C {}: no such folder", folder_));
   return line_.run();

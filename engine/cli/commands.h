@@ -56,6 +56,7 @@ class Commands {
   CommonOptions common_;
   std::string color_ = "auto";
   std::string folder_;
+  std::string python_;
 };
 
 // Whether messages have colour. `choice`: "auto", "always" or "never".

@@ -52,7 +52,7 @@ std::string Conditions::text() const {
 
 Conditions default_conditions() {
   Conditions out;
-  out.python = fs::absolute(find_python()).lexically_normal().string();
+  out.python = fs::absolute(find_python(find_rules())).lexically_normal().string();
   return out;
 }
 
@@ -117,7 +117,7 @@ Status Rerun::lay_out(const std::string& folder) {
   if (judge_ == Judge::own) {
     TRY(check_commands(past_, campaign_.rounds()));
   }
-  TRY_ASSIGN(auto toolchain, read_toolchain(campaign_.python, "rules/requirements.lock"));
+  TRY_ASSIGN(auto toolchain, read_toolchain(campaign_.python, "rules"));
   if (toolchain.versions == past_.record.toolchain) return {};
   return bad_input(fmt::format("the record was made with another toolchain: {}; found {}",
                                past_.record.toolchain, toolchain.versions));

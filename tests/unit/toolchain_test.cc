@@ -2,8 +2,10 @@
 #include "engine/app/toolchain.h"
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/test_folder.h"
@@ -13,19 +15,35 @@ using evolve::tests::TestFolder;
 
 namespace {
 
-// Makes a virtual environment of Python 3.11.2 that has the distributions `installed`, and a lock
-// file with the lines `locked`. Returns what read_toolchain() says of them.
-Result<Toolchain> read(const std::vector<std::string>& installed, const std::string& locked) {
-  const TestFolder folder;
-  const std::string packages = folder / "lib/python3.11/site-packages/";
-  for (const std::string& name : installed) {
-    std::filesystem::create_directories(packages + name + ".dist-info");
+// A folder with rules and a virtual environment of Python 3.11.2 that has the distributions
+// `installed`. The environment lies at `place`; ours is at ".venv".
+class Project {
+ public:
+  Project(const std::vector<std::string>& installed, const std::string& locked,
+          std::string place = ".venv")
+      : place_(std::move(place)) {
+    const std::string packages = folder_ / (place_ + "/lib/python3.11/site-packages/");
+    for (const std::string& name : installed) {
+      std::filesystem::create_directories(packages + name + ".dist-info");
+    }
+    std::filesystem::create_directories(folder_ / (place_ + "/bin"));
+    std::filesystem::create_directories(folder_ / "rules");
+    folder_.write(place_ + "/bin/python", "");
+    folder_.write(place_ + "/pyvenv.cfg", "home = /usr/bin\nversion = 3.11.2\n");
+    folder_.write("rules/requirements.lock", "# written for a test, with Python 3.11\n" + locked);
   }
-  std::filesystem::create_directories(folder / "bin");
-  folder.write("bin/python", "");
-  folder.write("pyvenv.cfg", "home = /usr/bin\nversion = 3.11.2\n");
-  folder.write("requirements.lock", "# written for a test, with Python 3.11\n" + locked);
-  return read_toolchain(folder / "bin/python", folder / "requirements.lock");
+  [[nodiscard]] Result<Toolchain> read() const { return read_toolchain(python(), rules()); }
+  [[nodiscard]] std::string python() const { return environment() + "/bin/python"; }
+  [[nodiscard]] std::string environment() const { return folder_ / place_; }
+  [[nodiscard]] std::string rules() const { return folder_ / "rules"; }
+
+ private:
+  TestFolder folder_;
+  std::string place_;
+};
+
+Result<Toolchain> read(const std::vector<std::string>& installed, const std::string& locked) {
+  return Project(installed, locked).read();
 }
 
 }  // namespace
@@ -45,4 +63,41 @@ TEST_CASE("an environment that differs from the lock file is refused") {
   const auto none = read({"jaxlib-0.10.2"}, "jax==0.10.2\n");
   REQUIRE(!none);
   CHECK(none.error().message.ends_with(", but no version is installed"));
+}
+
+TEST_CASE("an environment that is not ours may have other versions") {
+  const std::vector<std::string> installed = {
+      "flatbuffers-25.1", "jax-0.12.0.1", "jaxlib-0.12.0.1", "libtpu-0.0.52",
+      "ml_dtypes-0.6.0",  "numpy-2.4.6",  "left_alone-1.0"};
+  const std::string lock = "jax==0.10.2\njaxlib==0.10.2\nlibtpu==0.0.42\nscipy==1.17.1\n";
+  const auto toolchain = Project(installed, lock, "theirs").read();
+  if (!toolchain) FAIL(toolchain.error().message);
+  CHECK(toolchain->versions == "cpython-3.11.2 jax-0.12.0.1 jaxlib-0.12.0.1 libtpu-0.0.52");
+}
+
+TEST_CASE("an environment without a package that the steps import is refused") {
+  const Project project({"jax-0.12.0.1", "jaxlib-0.12.0.1", "numpy-2.4.6", "ml_dtypes-0.6.0"},
+                        "jax==0.10.2\n", "theirs");
+  const auto toolchain = project.read();
+  REQUIRE(!toolchain);
+  CHECK(toolchain.error().message == project.python() + ": flatbuffers, libtpu are not installed");
+  CHECK(toolchain.error().hint == project.python() + " -m pip install flatbuffers libtpu");
+}
+
+TEST_CASE("the interpreter is the one that is named, or that of an environment with JAX, or ours") {
+  const Project with_jax({"jax-0.12.0.1"}, "", "theirs"), without({"numpy-2.4.6"}, "", "theirs");
+  const std::string ours =
+      std::filesystem::path(with_jax.rules()).parent_path() / ".venv/bin/python";
+  ::unsetenv("EVOLVE_PYTHON");
+  ::unsetenv("VIRTUAL_ENV");
+  CHECK(find_python(with_jax.rules()) == ours);
+  ::setenv("VIRTUAL_ENV", without.environment().c_str(), 1);
+  CHECK(find_python(with_jax.rules()) == ours);
+  ::setenv("VIRTUAL_ENV", with_jax.environment().c_str(), 1);
+  CHECK(find_python(with_jax.rules()) == with_jax.python());
+  CHECK(find_python(with_jax.rules(), "/pipelines/python") == "/pipelines/python");
+  ::setenv("EVOLVE_PYTHON", "/named/python", 1);
+  CHECK(find_python(with_jax.rules(), "/pipelines/python") == "/named/python");
+  ::unsetenv("EVOLVE_PYTHON");
+  ::unsetenv("VIRTUAL_ENV");
 }

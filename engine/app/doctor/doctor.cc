@@ -52,7 +52,7 @@ std::vector<Finding> rules_findings() {
              "build or install evolve again"}};
   }
   std::vector<Finding> out = {{Is::good, "rules", fs::absolute(rules).string()}};
-  auto toolchain = read_toolchain(find_python(rules), rules + "/requirements.lock");
+  auto toolchain = read_toolchain(find_python(rules), rules);
   if (!toolchain) {
     out.push_back(missing("python", toolchain.error()));
     return out;
