@@ -199,6 +199,39 @@ fs::path find_root(const fs::path& pipeline) {
   return pipeline.parent_path();
 }
 
+// The version of the rules with which this engine works: `rules_version` in steps.ninja.
+constexpr std::string_view kRulesVersion = "1";
+
+// Returns the nearest folder of rules above this binary; empty: there is none.
+std::string installed_rules() {
+  for (fs::path folder = executable_folder(); folder.has_relative_path();
+       folder = folder.parent_path()) {
+    if (world::is_there((folder / "rules/steps.ninja").string()))
+      return (folder / "rules").string();
+  }
+  return {};
+}
+
+// Checks that a folder of rules is of the right version. Bad input: a project has a copy of other
+// rules.
+Status check_rules(const std::string& rules) {
+  auto text = world::read_file(rules + "/steps.ninja");
+  if (!text) return {};
+  constexpr std::string_view kKey = "\nrules_version = ";
+  const size_t at = text->find(kKey);
+  const std::string version =
+      at == std::string::npos
+          ? "0"
+          : text->substr(at + kKey.size(), text->find('\n', at + 1) - at - kKey.size());
+  if (version == kRulesVersion) return {};
+  return bad_input(
+      fmt::format("{}/steps.ninja: the rules are of version {}, but evolve {} needs version {}",
+                  shown_path(rules), plain_line(version), EVOLVE_VERSION, kRulesVersion),
+      "",
+      fmt::format("remove the folder {}, and evolve uses its own rules, {}", shown_path(rules),
+                  installed_rules()));
+}
+
 // Returns the place of a path that a file in `folder` names. A relative path starts from `folder`.
 std::string beside(const std::string& folder, const std::string& given) {
   return from_root(absolute((fs::path(folder) / given).string()));
@@ -349,12 +382,9 @@ std::string Campaign::folder_of(const std::string& variant) const {
 
 std::string find_rules(const std::string& root) {
   std::error_code error;
-  if (fs::exists(fs::path(root) / "rules/steps.ninja", error)) return "rules";
-  for (fs::path folder = executable_folder(); folder.has_relative_path();
-       folder = folder.parent_path()) {
-    if (fs::exists(folder / "rules/steps.ninja", error)) return (folder / "rules").string();
-  }
-  return "rules";
+  const bool has_own = fs::exists(fs::path(root) / "rules/steps.ninja", error);
+  const std::string installed = has_own ? "" : installed_rules();
+  return installed.empty() ? "rules" : installed;
 }
 
 std::string usual_state(const std::string& pipeline) {
@@ -402,6 +432,7 @@ Result<Campaign> open_campaign(const CampaignOptions& options) {
   campaign.state = from_root(state);
   campaign.work = from_root(absolute(state + "/" + campaign.name));
   campaign.rules = find_rules(root);
+  TRY(check_rules(campaign.rules));
   campaign.steps = from_root((executable_folder() / "steps").string());
   const std::string& wanted = campaign.shape.pipeline.toolchain.python;
   campaign.python = find_python(
