@@ -9,6 +9,7 @@
 #include "engine/core/crypto/base64.h"
 #include "engine/core/json_text.h"
 #include "engine/core/outside_json.h"
+#include "engine/core/path.h"
 #include "engine/core/text/did_you_mean.h"
 #include "engine/core/yaml/yaml_source.h"
 
@@ -17,11 +18,6 @@ namespace evolve::k8s {
 namespace {
 
 using nlohmann::json;
-
-std::string folder_of(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash + 1);
-}
 
 // One entry of a file's clusters, contexts or users.
 struct Named {
@@ -59,7 +55,7 @@ Status add_file(const std::string& path, const YamlSource& source, Files& out) {
   if (source.root().kind != YamlNode::Kind::map) {
     return source.error_at(source.root().at, "not a kubeconfig: no clusters and no users");
   }
-  const std::string folder = folder_of(path);
+  const std::string folder = folder_prefix(path);
   for (auto [list, key, into] : {std::tuple("clusters", "cluster", &out.clusters),
                                  {"contexts", "context", &out.contexts},
                                  {"users", "user", &out.users}}) {

@@ -8,7 +8,7 @@ EVOLVE_BUILD_PACKAGES=(
   libprotozero-dev libseccomp2 libsimdjson-dev libsqlite3-dev libssl-dev libxxhash-dev libyaml-cpp-dev ninja-build nlohmann-json3-dev pkg-config python3 python3-venv
 )
 # shellcheck disable=SC2034
-EVOLVE_TEST_PACKAGES=(bubblewrap catch2 ccache curl etcd-server faketime gfortran git nginx-light openssl procps strace zstd)
+EVOLVE_TEST_PACKAGES=(bubblewrap catch2 ccache curl etcd-server faketime fish gfortran git nginx-light openssl procps strace zsh zstd)
 
 say() { printf '==> %s\n' "$*"; }
 die() {

@@ -199,9 +199,6 @@ fs::path find_root(const fs::path& pipeline) {
   return pipeline.parent_path();
 }
 
-// The version of the rules with which this engine works: `rules_version` in steps.ninja.
-constexpr std::string_view kRulesVersion = "1";
-
 // Returns the nearest folder of rules above this binary; empty: there is none.
 std::string installed_rules() {
   for (fs::path folder = executable_folder(); folder.has_relative_path();

@@ -81,6 +81,9 @@ struct CampaignPlace {
 };
 Result<CampaignPlace> find_campaign(const CampaignOptions& options);
 
+// The version of the rules with which this engine works: `rules_version` in rules/steps.ninja.
+constexpr const char* kRulesVersion = "1";
+
 // Returns the folder of the rules: the project's own folder, or else the nearest such folder above
 // this binary.
 std::string find_rules(const std::string& root = ".");

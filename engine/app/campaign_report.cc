@@ -13,6 +13,7 @@
 #include "engine/campaign/generator/variant_files.h"
 #include "engine/core/machine_paths.h"
 #include "engine/core/outside_json.h"
+#include "engine/core/path.h"
 #include "engine/core/text/plain_text.h"
 #include "engine/search/selection/selection_record.h"
 #include "engine/search/variant.h"
@@ -214,7 +215,7 @@ Result<json> variant_report(const Campaign& campaign, const std::string& variant
   }
   report["times"] = times_report(campaign, variant);
   if (campaign.shape.is_cut()) {
-    json cut = cut_of(folder.substr(0, folder.rfind('/')), variant);
+    json cut = cut_of(folder_of(folder), variant);
     if (!cut.is_null()) report["cut"] = std::move(cut);
   }
   return report;

@@ -1,16 +1,27 @@
 // `evolve`: reads the command line, runs the command, and chooses the exit code.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cache/ledger.h"
+#include "cache/memo.h"
+#include "engine/app/campaign.h"
+#include "engine/app/toolchain.h"
 #include "engine/cli/commands.h"
 #include "engine/cli/ninja/ninja.h"
+#include "engine/core/json_text.h"
+#include "engine/core/key.h"
+#include "engine/core/key_change.h"
+#include "engine/core/record.h"
+#include "engine/replay/bundle_reader.h"
 #include "engine/report/output.h"
 
 namespace evolve::cli {
@@ -30,10 +41,42 @@ std::optional<std::vector<std::string>> ninja_arguments(int argc, char** argv) {
   return std::nullopt;
 }
 
+// Returns the versions of this program, of what it writes, and of the packages that its steps use.
+nlohmann::ordered_json versions() {
+  nlohmann::ordered_json out = {{"evolve", EVOLVE_VERSION},
+                                {"rules", kRulesVersion},
+                                {"keys", kKeyScheme},
+                                {"record", kRecordFormat},
+                                {"bundle", kBundleFormat},
+                                {"ledger", cache::SqliteLedger::kVersion},
+                                {"memo", cache::SqliteMemo::kVersion}};
+  const std::string rules = find_rules();
+  const auto toolchain = read_toolchain(find_python(rules), rules);
+  out["toolchain"] = nlohmann::ordered_json::object();
+  if (!toolchain) {
+    out["toolchain_fault"] = toolchain.error().message;
+    return out;
+  }
+  for (const auto& [name, version] : versions_of(toolchain->versions)) {
+    out["toolchain"][name] = version;
+  }
+  return out;
+}
+
+bool asks_for_versions(std::vector<std::string> words) {
+  std::sort(words.begin(), words.end());
+  return words == std::vector<std::string>{"--json", "--version"};
+}
+
 int run(int argc, char** argv) {
   if (auto arguments = ninja_arguments(argc, argv)) return run_ninja(*arguments);
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (asks_for_versions(words)) {
+    print_out(json_block(versions()) + "\n");
+    return 0;
+  }
   Commands commands;
-  const auto answer = commands.parse(std::vector<std::string>(argv + 1, argv + argc));
+  const auto answer = commands.parse(words);
   if (answer && *answer) {
     print_out(**answer);
     return 0;

@@ -48,6 +48,10 @@ std::string folder_of(std::string_view path) {
   return std::string(path.substr(0, std::max<size_t>(slash, 1)));
 }
 
+std::string folder_prefix(std::string_view path) {
+  return std::string(path.substr(0, path.rfind('/') + 1));
+}
+
 bool is_below(std::string_view path) {
   const std::string canonical = canonical_path(path);
   return !canonical.starts_with('/') && canonical != ".." && !canonical.starts_with("../");

@@ -18,6 +18,9 @@ std::string canonical_path(std::string_view path);
 // slash. `path` names a file: it does not end with a slash.
 std::string folder_of(std::string_view path);
 
+// Returns what stands before the name of the file in `path`: "a/b/" for "a/b/c", nothing for "c".
+std::string folder_prefix(std::string_view path);
+
 // Whether `path` is relative and stays below the folder that it starts from.
 bool is_below(std::string_view path);
 

@@ -21,8 +21,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kFormat = "evolve-record-2";
-
 json encode(const std::vector<RecordedFile>& files) {
   json out = json::array();
   for (const RecordedFile& file : files) out.push_back({file.path, file.content.hex()});
@@ -149,7 +147,7 @@ std::string encode(const Record& record) {
                      {"key", step.key.hex()},
                      {"outputs", encode(step.outputs)}});
   }
-  const json all = {{"format", kFormat},
+  const json all = {{"format", kRecordFormat},
                     {"toolchain", record.toolchain},
                     {"sources", encode(record.sources)},
                     {"steps", steps}};
@@ -163,9 +161,9 @@ Result<Record> decode_record(std::string_view text) {
   if (!all.is_object() || !read(all.value("format", json()), format)) {
     return bad_input("not a record of a round");
   }
-  if (format != kFormat) {
-    return bad_input(
-        fmt::format("the record has the format '{}', but this evolve reads {}", format, kFormat));
+  if (format != kRecordFormat) {
+    return bad_input(fmt::format("the record has the format '{}', but this evolve reads {}", format,
+                                 kRecordFormat));
   }
   const json steps = all.value("steps", json());
   bool is_whole = read(all.value("toolchain", json()), out.toolchain) &&

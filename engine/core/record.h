@@ -52,7 +52,10 @@ std::string path_of_recorded(const std::string& name);
 // Returns all files that the record names, sources first. Several of them may have the same bytes.
 std::vector<RecordedFile> files_of(const Record& record);
 
-// Returns the stored form, evolve-record-2 (cache/README.md). The same record gives the same bytes.
+// The name of the stored form (cache/README.md).
+constexpr const char* kRecordFormat = "evolve-record-2";
+
+// Returns the stored form. The same record gives the same bytes.
 std::string encode(const Record& record);
 // Reads the stored form. Bad input: the text is not a record, or a path leads out of its folder.
 Result<Record> decode_record(std::string_view text);

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "engine/core/crypto/sha256.h"
+#include "engine/core/path.h"
 #include "engine/search/history/history.h"
 #include "engine/search/learning/learn.h"
 #include "engine/search/proposal/mutation.h"
@@ -72,10 +73,6 @@ Result<search::SelectionRequest> read_request(const Arguments& arguments) {
   return request;
 }
 
-std::string previous_folder(const Arguments& arguments) {
-  return arguments.previous.substr(0, arguments.previous.find_last_of('/') + 1);
-}
-
 // Returns the path of a survivor's source: this round's kernel, the lineage file next to the
 // previous selection, or the seed.
 std::string source_of(const Arguments& arguments, const search::SelectionRequest& request,
@@ -83,7 +80,7 @@ std::string source_of(const Arguments& arguments, const search::SelectionRequest
   for (const search::Evaluated& variant : request.variants) {
     if (variant.id == id) return fmt::format("{}/{}/kernel.py", arguments.round_dir, id);
   }
-  const std::string folder = previous_folder(arguments);
+  const std::string folder = folder_prefix(arguments.previous);
   for (size_t i = 0; i < request.before.size(); ++i) {
     if (request.before[i].variant.id == id) return fmt::format("{}lineage-{}.py", folder, i + 1);
   }
@@ -113,7 +110,8 @@ Result<nlohmann::json> evidence_of(const Arguments& arguments,
   }
   for (size_t i = 0; i < request.before.size(); ++i) {
     if (request.before[i].variant.id == id)
-      return steps::read_json(fmt::format("{}evidence-{}.json", previous_folder(arguments), i + 1));
+      return steps::read_json(
+          fmt::format("{}evidence-{}.json", folder_prefix(arguments.previous), i + 1));
   }
   return steps::read_evidence(folder, request.cases);
 }

@@ -126,6 +126,9 @@ TEST_CASE("the folder of a path is one that can be made") {
   CHECK(folder_of("out") == ".");
   CHECK(folder_of("a/b/out") == "a/b");
   CHECK(folder_of("/out") == "/");
+  CHECK(folder_prefix("out").empty());
+  CHECK(folder_prefix("a/b/out") == "a/b/");
+  CHECK(folder_prefix("/out") == "/");
 }
 
 TEST_CASE("a path that commands have unquoted is a plain one") {
