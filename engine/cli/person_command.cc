@@ -421,10 +421,8 @@ void add_edit(Commands& commands) {
 }
 
 void add_round(Commands& commands) {
-  auto round =
-      commands
-          .add("round", "open or close a round for people's proposals and decisions: open, close")
-          .names("round");
+  auto round = commands.add(
+      "round", "open or close a round for people's proposals and decisions: open, close");
   round.require_command();
   auto build = std::make_shared<BuildCommand>();
   auto options = std::make_shared<RoundCommand>();
