@@ -2,6 +2,7 @@
 // manual`.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <utility>
@@ -59,6 +60,7 @@ std::vector<Candidate> kernels() {
     if (!world::is_there((entry.path() / "spec.yaml").string())) continue;
     out.push_back({entry.path().filename().string(), ""});
   }
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.word < b.word; });
   return out;
 }
 

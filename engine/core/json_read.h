@@ -40,10 +40,10 @@ inline const nlohmann::json& at_place(const nlohmann::json& object, std::string_
 inline std::string text_in(const nlohmann::json& value) {
   return value.is_string() ? value.get<std::string>() : std::string();
 }
-inline std::string text_at(const nlohmann::json& object, const std::string& key) {
+inline std::string text_at(const nlohmann::json& object, std::string_view key) {
   return text_in(member(object, key));
 }
-inline std::string text_at_place(const nlohmann::json& object, const std::string& place) {
+inline std::string text_at_place(const nlohmann::json& object, std::string_view place) {
   return text_in(at_place(object, place));
 }
 
@@ -52,33 +52,33 @@ inline double number_in(const nlohmann::json& value) {
   return value.is_number() ? value.get<double>() : 0;
 }
 // Returns the number of a member. Nullopt: the member is not a number.
-inline std::optional<double> number_at(const nlohmann::json& object, const std::string& key) {
+inline std::optional<double> number_at(const nlohmann::json& object, std::string_view key) {
   const nlohmann::json& value = member(object, key);
   return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
 }
 
 // Returns a member that is a finite number of at least 0. Nullopt: the member has another value.
-inline std::optional<double> amount_at(const nlohmann::json& object, const std::string& key) {
+inline std::optional<double> amount_at(const nlohmann::json& object, std::string_view key) {
   const auto number = number_at(object, key);
   return number && std::isfinite(*number) && *number >= 0 ? number : std::nullopt;
 }
 
 // Returns a member as a whole number from 0 to 10^12. A fraction is rounded down, and a greater
 // number becomes 10^12. 0: the member is not a finite number of at least 0.
-inline int64_t count_at(const nlohmann::json& object, const std::string& key) {
+inline int64_t count_at(const nlohmann::json& object, std::string_view key) {
   constexpr double kMost = 1e12;
   return static_cast<int64_t>(std::min(amount_at(object, key).value_or(0), kMost));
 }
 
 // Returns the member if it is a list, or else an empty list.
-inline const nlohmann::json& list_at(const nlohmann::json& object, const std::string& key) {
+inline const nlohmann::json& list_at(const nlohmann::json& object, std::string_view key) {
   static const nlohmann::json kNone = nlohmann::json::array();
   const nlohmann::json& value = member(object, key);
   return value.is_array() ? value : kNone;
 }
 
 // Returns the texts of a list. Other items are skipped.
-inline std::vector<std::string> texts_at(const nlohmann::json& object, const std::string& key) {
+inline std::vector<std::string> texts_at(const nlohmann::json& object, std::string_view key) {
   std::vector<std::string> out;
   for (const nlohmann::json& one : list_at(object, key)) {
     if (one.is_string()) out.push_back(one.get<std::string>());

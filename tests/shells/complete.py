@@ -27,12 +27,18 @@ LINES = [
     ("evolve best --color al", ["evolve", "best", "--color", "always"]),
     ("evolve build -p pipelines/rms", ["evolve", "build", "-p", "pipelines/rms_norm-v7x.yaml"]),
     ("evolve kernel check rms", ["evolve", "kernel", "check", "rms_norm"]),
-    ("evolve log -p pipelines/rms_norm-v7x.yaml round-2", ["evolve", "log", "-p", "pipelines/rms_norm-v7x.yaml", "round-2"]),
+    (
+        "evolve log -p pipelines/rms_norm-v7x.yaml round-2",
+        ["evolve", "log", "-p", "pipelines/rms_norm-v7x.yaml", "round-2"],
+    ),
     # A path, because any may stand there.
-    ("evolve init new --from kernels/rms_norm/refer", ["evolve", "init", "new", "--from", "kernels/rms_norm/reference.py"]),
+    (
+        "evolve init new --from kernels/rms_norm/refer",
+        ["evolve", "init", "new", "--from", "kernels/rms_norm/reference.py"],
+    ),
 ]
 SECONDS = 60
-TAB, TO_THE_START, ENTER = "\t", "\x01", "\r"
+TAB, TO_THE_START, TO_THE_END, ENTER = "\t", "\x01", "\x05", "\r"
 
 
 class Shell:
@@ -80,26 +86,27 @@ def main(argv: list[str]) -> int:
         for name in ("bash", "zsh", "fish"):
             script = subprocess.run([evolve, "completion", name], check=True, capture_output=True, text=True).stdout
             (home / f"evolve.{name}").write_text(script)
-        shells = {
+        commands = {
             "bash": ["bash", "--norc", "--noprofile", "-i"],
             "zsh": ["zsh", "-f", "-i"],
             "fish": ["fish", "--no-config", "-i"],
         }
         prepare = {"bash": "", "zsh": "autoload -Uz compinit && compinit -u -D; ", "fish": ""}
-        for name, words in shells.items():
+        for name, words in commands.items():
             shell = Shell(words, home, evolve)
             shell.type(f"{prepare[name]}. {home}/evolve.{name}; echo rea''dy{ENTER}")
             shell.read_until("ready")
             for line, expected in LINES:
                 shell.type(line + TAB)
                 shell.read_until(re.escape(expected[-1]))
-                shell.type(f"{TO_THE_START}printf '<%s>' {ENTER}")
-                got = re.findall("<([^<>]*)>", shell.read_until("(<evolve>(<[^<>]*>)*)").group(1))
+                # The quotes keep the line that is typed from looking like the one that is printed.
+                shell.type(f"{TO_THE_START}printf '<%s>' {TO_THE_END} e''nd{ENTER}")
+                got = re.findall("<([^<>]*)>", shell.read_until("(<evolve>(<[^<>]*>)*)<end>").group(1))
                 if got != expected:
                     print(f"FAILED: {name}: {line!r} becomes {got}, not {expected}")
                     failures += 1
             shell.close()
-    print(f"{len(LINES)} lines in {len(shells)} shells, {failures} failed")
+    print(f"{len(LINES)} lines in {len(commands)} shells, {failures} failed")
     return 1 if failures else 0
 
 
