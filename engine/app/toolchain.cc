@@ -187,7 +187,19 @@ std::string find_python(const std::string& rules, const std::string& wanted) {
 
 Result<Toolchain> read_toolchain(const std::string& python, const std::string& rules) {
   const std::string lock_file = rules + "/requirements.lock";
-  TRY_ASSIGN(auto found, read_environment(python));
+  auto environment = read_environment(python);
+  if (!environment) {
+    Error error = std::move(environment).error();
+    // An installed evolve has no environment of its own.
+    const fs::path quickstart = fs::path(rules).parent_path() / "pipelines/quickstart.sh";
+    std::error_code none;
+    if (is_own(python, rules) && !fs::exists(quickstart, none)) {
+      error.hint =
+          "python3 -m venv venv && . venv/bin/activate && pip install jax libtpu flatbuffers";
+    }
+    return error;
+  }
+  const auto& found = *environment;
   TRY_ASSIGN(auto lock, read_python_lock(lock_file));
   TRY(is_own(python, rules) ? check_own(python, found, lock, lock_file)
                             : check_imports(python, found));

@@ -68,6 +68,7 @@ class PipelineReader {
     read_cluster(root);
     read_rounds(root);
     read_search(root);
+    read_toolchain(root);
     accept_old(root, "");
     root.finish();
     if (auto status = errors_.status(); !status) return status.error();
@@ -167,10 +168,13 @@ class PipelineReader {
     }
   }
 
-  void read_cluster(YamlMap& root) {
+  void read_toolchain(YamlMap& root) {
     YamlMap toolchain = root.section("toolchain");
     toolchain.text("python", pipeline_.toolchain.python);
     toolchain.finish();
+  }
+
+  void read_cluster(YamlMap& root) {
     YamlMap evaluator = root.section("evaluator");
     evaluator.text("namespace", pipeline_.evaluator.kubernetes_namespace);
     evaluator.text("job_template", pipeline_.evaluator.job_template);

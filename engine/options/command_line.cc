@@ -195,7 +195,7 @@ Option Option::separated() {
 }
 
 Option Option::repeated() {
-  option_->expected(1)->take_all();
+  option_->expected(1)->take_all()->allow_extra_args(false);
   return *this;
 }
 

@@ -114,7 +114,7 @@ TEST_CASE("a value that is not as declared is refused") {
       {{}, "a subcommand is required"},
       {{"buy"}, "thing is required"},
       {{"buy", "tea", "-n", "11"}, "--number: '11' is not between 1 and 10"},
-      {{"buy", "tea", "-n", "x"}, "could not convert: --number = x"},
+      {{"buy", "tea", "-n", "x"}, "--number: 'x' is not between 1 and 10"},
   };
   for (const auto& [words, message] : cases) {
     Shop shop;

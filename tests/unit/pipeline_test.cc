@@ -200,7 +200,7 @@ TEST_CASE("an unknown key is shown with its line and the nearest known key") {
         "      | ^");
   CHECK(error(kernel_line + "something_else: 1\n") ==
         "p.yaml:2:1: unknown key 'something_else'; known: kernel, shapes, correctness, evaluator, "
-        "tpu, cluster, session, batch and 7 more\n"
+        "tpu, cluster, session, batch and 8 more\n"
         "    2 | something_else: 1\n"
         "      | ^");
 }
