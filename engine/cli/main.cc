@@ -2,9 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -87,15 +85,12 @@ int run(int argc, char** argv) {
   return exit_code(status.error().code);
 }
 
-// Flushes stdout, and returns the exit code. Output that cannot be written is an error.
+// Returns the exit code. Output that cannot be written is an error.
 int end_output(int code) {
-  errno = 0;
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  const Error error =
-      external(fmt::format("standard output: cannot be written{}",
-                           errno == 0 ? "" : fmt::format(": {}", std::strerror(errno))));
-  print_error(error, wants_color("auto"));
-  return code != 0 ? code : exit_code(error.code);
+  const Status written = end_out();
+  if (written) return code;
+  print_error(written.error(), wants_color("auto"));
+  return code != 0 ? code : exit_code(written.error().code);
 }
 
 }  // namespace

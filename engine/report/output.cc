@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "engine/core/json_text.h"
@@ -13,9 +16,19 @@ namespace evolve {
 
 namespace {
 
-void print(std::FILE* file, const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), file);
-  std::fflush(file);
+// The first error of writing to stdout, or 0.
+std::atomic<int> out_errno{0};
+
+// Returns 0 or the error of the system.
+int print(std::FILE* file, const std::string& text) {
+  errno = 0;
+  const bool is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  return std::fflush(file) == 0 && is_written ? 0 : errno;
+}
+
+void print_stdout(const std::string& text) {
+  int none = 0;
+  out_errno.compare_exchange_strong(none, print(stdout, text));
 }
 
 const char* text_of(Lead lead) {
@@ -31,7 +44,7 @@ const char* text_of(Lead lead) {
 }  // namespace
 
 void print_out(const std::string& text) {
-  print(stdout, plain_text(text));
+  print_stdout(plain_text(text));
 }
 
 void print_err(const std::string& text) {
@@ -43,7 +56,14 @@ void print_err(Lead lead, const std::string& text) {
 }
 
 void print_file(const std::string& bytes) {
-  print(stdout, ::isatty(STDOUT_FILENO) != 0 ? plain_text(bytes) : bytes);
+  print_stdout(::isatty(STDOUT_FILENO) != 0 ? plain_text(bytes) : bytes);
+}
+
+Status end_out() {
+  print_stdout("");
+  if (out_errno == 0 && std::ferror(stdout) == 0) return {};
+  return external(fmt::format("standard output: cannot be written{}",
+                              out_errno == 0 ? "" : fmt::format(": {}", std::strerror(out_errno))));
 }
 
 void print_error(const Error& error, bool color) {
