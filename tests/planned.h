@@ -1,7 +1,6 @@
 // A manifest and its plan, for tests of the order of edges.
 #pragma once
 
-#include <catch2/catch.hpp>
 #include <map>
 #include <optional>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "engine/build/plan.h"
 #include "engine/graph/manifest.h"
+#include "tests/catch.h"
 
 namespace evolve {
 

@@ -1,13 +1,14 @@
 // A temporary folder for the tests that need real files.
 #pragma once
 
-#include <catch2/catch.hpp>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <system_error>
+
+#include "tests/catch.h"
 
 namespace evolve::tests {
 

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <catch2/catch.hpp>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -18,6 +17,7 @@
 #include "engine/world/claims.h"
 #include "engine/world/disk_files.h"
 #include "engine/world/links.h"
+#include "tests/catch.h"
 #include "tests/fakes.h"
 #include "tests/test_folder.h"
 

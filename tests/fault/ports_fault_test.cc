@@ -1,7 +1,6 @@
 // Fault tests of the ports: each call to the world fails in one build. However that build ends, the
 // next build must have the same result as a build without a fault.
-#include <catch2/catch.hpp>
-
+#include "tests/catch.h"
 #include "tests/fakes.h"
 
 using namespace evolve;

@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <catch2/catch.hpp>
 #include <cerrno>
 #include <filesystem>
 
@@ -15,6 +14,7 @@
 #include "engine/world/clock.h"
 #include "engine/world/disk_files.h"
 #include "engine/world/process/runner.h"
+#include "tests/catch.h"
 #include "tests/fakes.h"
 #include "tests/test_folder.h"
 

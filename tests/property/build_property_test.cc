@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <catch2/catch.hpp>
 
 #include "engine/search/space/random.h"
+#include "tests/catch.h"
 #include "tests/fakes.h"
 
 using namespace evolve;

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <catch2/catch.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -14,6 +13,7 @@
 #include <sstream>
 
 #include "engine/search/space/random.h"
+#include "tests/catch.h"
 #include "tests/test_folder.h"
 
 namespace {

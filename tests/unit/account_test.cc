@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 
 #include "cache/account_http.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 using namespace evolve::cache;

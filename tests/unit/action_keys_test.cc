@@ -3,9 +3,9 @@
 #include "engine/build/action_keys.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 
 #include "engine/build/lookup.h"
+#include "tests/catch.h"
 #include "tests/fakes.h"
 
 using namespace evolve;

@@ -1,9 +1,8 @@
 // Tests of adoption: from an exchange to a kernel and its variant.json.
 #include "engine/llm/adopt.h"
 
-#include <catch2/catch.hpp>
-
 #include "engine/llm/record.h"
+#include "tests/catch.h"
 #include "tests/fakes.h"
 
 using namespace evolve;

@@ -2,10 +2,10 @@
 // are not.
 #include "k8s/api.h"
 
-#include <catch2/catch.hpp>
 #include <deque>
 
 #include "k8s/doctor.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 using namespace evolve::k8s;

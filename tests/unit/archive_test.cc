@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -20,6 +19,7 @@
 #include "engine/world/disk_files.h"
 #include "engine/world/files.h"
 #include "engine/world/seal.h"
+#include "tests/catch.h"
 #include "tests/test_folder.h"
 
 using namespace evolve;

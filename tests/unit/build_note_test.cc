@@ -1,8 +1,7 @@
 // Tests of a build's note: what it contains, and what it must not contain.
 #include "engine/build/build_note.h"
 
-#include <catch2/catch.hpp>
-
+#include "tests/catch.h"
 #include "tests/fakes.h"
 
 using namespace evolve;

@@ -2,9 +2,8 @@
 // restored.
 #include "engine/build/build.h"
 
-#include <catch2/catch.hpp>
-
 #include "engine/build/scan.h"
+#include "tests/catch.h"
 #include "tests/fakes.h"
 
 using namespace evolve;

@@ -1,9 +1,10 @@
 // Tests of calibration: it recovers constants from times that were computed with these constants.
 #include "engine/ir/model/calibration.h"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "tests/catch.h"
 
 using namespace evolve;
 using namespace evolve::ir;

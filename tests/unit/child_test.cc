@@ -1,9 +1,10 @@
 // Tests of work in a process of its own: whatever ends that process is reported.
 #include "engine/steps/child.h"
 
-#include <catch2/catch.hpp>
 #include <csignal>
 #include <stdexcept>
+
+#include "tests/catch.h"
 
 using namespace evolve;
 using namespace evolve::steps;

@@ -1,8 +1,9 @@
 // Tests of the command line of a program.
 #include "engine/options/command_line.h"
 
-#include <catch2/catch.hpp>
 #include <cstdlib>
+
+#include "tests/catch.h"
 
 using namespace evolve;
 using options::CommandLine;

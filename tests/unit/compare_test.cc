@@ -1,11 +1,11 @@
 // Tests of the comparison of two programs: all parts add up to the whole.
 #include "engine/ir/compare.h"
 
-#include <catch2/catch.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "engine/ir/facts_json.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 using namespace evolve::ir;

@@ -2,10 +2,10 @@
 #include "engine/options/completion.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 
 #include "engine/options/command_line.h"
 #include "engine/options/manual.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 using options::Candidate;

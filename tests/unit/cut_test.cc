@@ -2,9 +2,10 @@
 #include "engine/search/selection/cut.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <set>
+
+#include "tests/catch.h"
 
 using namespace evolve::search;
 

@@ -1,11 +1,11 @@
 // Tests of the decision on measured times: what it finds, and how often it is wrong.
 #include "engine/search/selection/decision.h"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <numbers>
 
 #include "engine/search/space/random.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 using namespace evolve::search;

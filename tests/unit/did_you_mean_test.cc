@@ -1,7 +1,8 @@
 #include "engine/core/text/did_you_mean.h"
 
-#include <catch2/catch.hpp>
 #include <vector>
+
+#include "tests/catch.h"
 
 using evolve::nearest;
 using evolve::suggestion;

@@ -2,10 +2,10 @@
 // orders never run twice, and what each kind of end leads to.
 #include "k8s/dispatcher.h"
 
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 #include "engine/core/crypto/sha256.h"
+#include "tests/catch.h"
 #include "tests/fakes.h"
 
 using namespace evolve;

@@ -1,9 +1,8 @@
 // Tests of what `evolve doctor` makes of a machine's answers.
 #include "engine/app/doctor/doctor.h"
 
-#include <catch2/catch.hpp>
-
 #include "engine/report/findings_text.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 using Is = Finding::State;

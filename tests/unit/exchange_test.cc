@@ -4,9 +4,8 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch.hpp>
-
 #include "engine/llm/record.h"
+#include "tests/catch.h"
 #include "tests/fakes.h"
 
 using namespace evolve;

@@ -1,6 +1,6 @@
 #include "engine/core/expression.h"
 
-#include <catch2/catch.hpp>
+#include "tests/catch.h"
 
 using evolve::evaluate;
 using evolve::evaluate_whole;

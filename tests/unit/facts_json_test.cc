@@ -2,13 +2,13 @@
 // refused.
 #include "engine/ir/facts_json.h"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "engine/app/dump_reader.h"
 #include "engine/ir/model/lost_time.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 using namespace evolve::ir;

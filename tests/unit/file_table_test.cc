@@ -2,9 +2,8 @@
 // and which files were changed while a command ran.
 #include "engine/build/file_table.h"
 
-#include <catch2/catch.hpp>
-
 #include "engine/build/command.h"
+#include "tests/catch.h"
 #include "tests/fakes.h"
 
 using namespace evolve;

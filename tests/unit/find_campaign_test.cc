@@ -1,10 +1,10 @@
 // Tests of which pipeline a command takes when it has no option -p.
-#include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
 
 #include "cache/ledger.h"
 #include "engine/app/campaign.h"
+#include "tests/catch.h"
 #include "tests/test_folder.h"
 
 using namespace evolve;

@@ -1,6 +1,6 @@
 #include "engine/search/space/forest.h"
 
-#include <catch2/catch.hpp>
+#include "tests/catch.h"
 
 using namespace evolve::search;
 

@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/graph/manifest.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 

@@ -1,9 +1,8 @@
 // Tests of the layout of operands in HBM, which gives the operand of a transfer.
 #include "engine/ir/model/hbm_layout.h"
 
-#include <catch2/catch.hpp>
-
 #include "engine/ir/model/simulator.h"
+#include "tests/catch.h"
 #include "tests/toy_device.h"
 
 using namespace evolve::ir;

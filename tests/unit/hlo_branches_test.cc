@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <catch2/catch.hpp>
 #include <map>
 #include <string>
 
 #include "engine/ir/model/program.h"
 #include "engine/ir/model/work.h"
+#include "tests/catch.h"
 #include "tests/toy_device.h"
 
 using namespace evolve::ir;

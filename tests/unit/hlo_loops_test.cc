@@ -3,9 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch.hpp>
-
 #include "engine/ir/model/program.h"
+#include "tests/catch.h"
 #include "tests/toy_device.h"
 
 using namespace evolve;

@@ -1,7 +1,7 @@
 // Tests of HLO text: its instructions, and which instructions do the same work.
 #include "engine/ir/readers/hlo.h"
 
-#include <catch2/catch.hpp>
+#include "tests/catch.h"
 
 using namespace evolve;
 using namespace evolve::ir;

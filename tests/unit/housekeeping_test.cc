@@ -1,7 +1,7 @@
 // Tests of garbage collection: which blobs it removes.
 #include "cache/housekeeping.h"
 
-#include <catch2/catch.hpp>
+#include "tests/catch.h"
 
 using namespace evolve::cache;
 

@@ -6,10 +6,10 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <catch2/catch.hpp>
 #include <thread>
 
 #include "engine/world/fd.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 using world::Fd;

@@ -1,11 +1,11 @@
 // Tests of hunks: where two sequences differ, and how the difference between texts is shown.
 #include "engine/core/text/hunks.h"
 
-#include <catch2/catch.hpp>
 #include <random>
 #include <string>
 
 #include "engine/core/text/line_diff.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 

@@ -2,8 +2,9 @@
 // errors have a path.
 #include "engine/core/json_read.h"
 
-#include <catch2/catch.hpp>
 #include <cmath>
+
+#include "tests/catch.h"
 
 using namespace evolve;
 using nlohmann::json;

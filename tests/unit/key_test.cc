@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <catch2/catch.hpp>
 
 #include "engine/build/edge_key.h"
 #include "engine/core/key_change.h"
 #include "engine/core/machine_paths.h"
 #include "engine/graph/depfile.h"
 #include "engine/graph/manifest.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 

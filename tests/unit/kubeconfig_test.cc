@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch.hpp>
 #include <map>
 
 #include "engine/core/crypto/base64.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 using namespace evolve::k8s;

@@ -1,7 +1,6 @@
 // Tests of the plan: edges that find out only during the build which file they need, or which edge
 // makes it.
-#include <catch2/catch.hpp>
-
+#include "tests/catch.h"
 #include "tests/planned.h"
 
 using namespace evolve;

@@ -1,11 +1,12 @@
 // Tests of the includes against the arrows of engine/README.md, and of third-party headers against
 // the rooms that own them.
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
+
+#include "tests/catch.h"
 
 namespace {
 

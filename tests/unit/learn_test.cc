@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch.hpp>
+#include "tests/catch.h"
 
 using namespace evolve::search;
 using evolve::TimeKind;

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch.hpp>
-
 #include "engine/search/space/random.h"
+#include "tests/catch.h"
 
 using namespace evolve::search;
 

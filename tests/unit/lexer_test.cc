@@ -1,10 +1,11 @@
 // Tests of the lexer of manifests: tokens, the pieces of paths and values, and places of errors.
 #include "engine/graph/lexer.h"
 
-#include <catch2/catch.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "tests/catch.h"
 
 using namespace evolve;
 

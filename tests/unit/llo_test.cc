@@ -2,9 +2,8 @@
 // spills.
 #include "engine/ir/readers/llo.h"
 
-#include <catch2/catch.hpp>
-
 #include "engine/ir/readers/live_range.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 using namespace evolve::ir;

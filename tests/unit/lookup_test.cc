@@ -2,8 +2,7 @@
 // gets, and why the edge has to run.
 #include "engine/build/lookup.h"
 
-#include <catch2/catch.hpp>
-
+#include "tests/catch.h"
 #include "tests/fakes.h"
 
 using namespace evolve;

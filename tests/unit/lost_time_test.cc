@@ -1,9 +1,9 @@
 // Tests that every cycle of a kernel has one cause.
 #include "engine/ir/model/lost_time.h"
 
-#include <catch2/catch.hpp>
 #include <numeric>
 
+#include "tests/catch.h"
 #include "tests/toy_device.h"
 
 using namespace evolve;

@@ -1,10 +1,10 @@
 // Tests of what the engine reads about this machine.
 #include "engine/app/machine.h"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
 
+#include "tests/catch.h"
 #include "tests/test_folder.h"
 
 using namespace evolve;

@@ -1,3 +1,3 @@
 // The runner of all Catch2 tests.
 #define CATCH_CONFIG_MAIN
-#include <catch2/catch.hpp>
+#include "tests/catch.h"

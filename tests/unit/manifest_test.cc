@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch.hpp>
 #include <map>
 #include <set>
 
 #include "engine/graph/extensions.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 

@@ -1,7 +1,7 @@
 // Tests of text in HTML and XML, whatever its bytes.
 #include "engine/core/text/markup.h"
 
-#include <catch2/catch.hpp>
+#include "tests/catch.h"
 
 using evolve::escaped_markup;
 

@@ -1,7 +1,5 @@
 // Tests of the parts of the ninja front end that need no process: status lines, long lines, dyndep
 // files, and the inputs that compilers report.
-#include <catch2/catch.hpp>
-
 #include "engine/core/path.h"
 #include "engine/graph/depfile.h"
 #include "engine/graph/dyndep.h"
@@ -9,6 +7,7 @@
 #include "engine/ninja/line_printer.h"
 #include "engine/ninja/options.h"
 #include "engine/ninja/status_format.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 using namespace evolve::ninja;

@@ -1,7 +1,7 @@
 // Tests of near-duplicates: which variants of a round are rejected before any expensive step.
 #include "engine/search/history/novelty.h"
 
-#include <catch2/catch.hpp>
+#include "tests/catch.h"
 
 using namespace evolve::search;
 using evolve::VariantId;

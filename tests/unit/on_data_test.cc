@@ -1,10 +1,9 @@
 // Tests of kernels whose control flow depends on data: times from the cheaper to the dearer side.
 #include "engine/ir/model/on_data.h"
 
-#include <catch2/catch.hpp>
-
 #include "engine/ir/facts.h"
 #include "engine/ir/model/work.h"
+#include "tests/catch.h"
 #include "tests/toy_device.h"
 
 using namespace evolve;

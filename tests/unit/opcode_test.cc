@@ -1,9 +1,10 @@
 // Tests of instruction names: which unit issues an instruction.
 #include "engine/ir/readers/opcode.h"
 
-#include <catch2/catch.hpp>
 #include <string>
 #include <utility>
+
+#include "tests/catch.h"
 
 using namespace evolve::ir;
 

@@ -2,8 +2,9 @@
 // libtpu's schedules of kernels that read these elements from prefetched tables.
 #include "engine/ir/model/operands.h"
 
-#include <catch2/catch.hpp>
 #include <numeric>
+
+#include "tests/catch.h"
 
 using namespace evolve;
 using namespace evolve::ir;

@@ -2,12 +2,12 @@
 // from templates.
 #include "k8s/order.h"
 
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 #include "engine/core/crypto/sha256.h"
 #include "k8s/job.h"
 #include "k8s/object_state.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 using namespace evolve::k8s;

@@ -3,10 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch.hpp>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "tests/catch.h"
 
 using namespace evolve;
 using nlohmann::json;

@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch.hpp>
-
 #include "engine/search/selection/population.h"
 #include "engine/search/space/sampler.h"
+#include "tests/catch.h"
 
 using evolve::MutatorShare;
 using evolve::parse_pipeline;

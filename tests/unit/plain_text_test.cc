@@ -1,9 +1,10 @@
 // Tests of text for a terminal: which characters it may contain.
 #include "engine/core/text/plain_text.h"
 
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
+
+#include "tests/catch.h"
 
 using namespace evolve;
 

@@ -1,10 +1,9 @@
 // Tests of a person's decision on a model's plan: the file, and the plan that results from it.
 #include "engine/search/proposal/plan_file.h"
 
-#include <catch2/catch.hpp>
-
 #include "engine/graph/depfile.h"
 #include "engine/llm/plan.h"
+#include "tests/catch.h"
 
 namespace {
 

@@ -1,8 +1,7 @@
 // Tests of the plan: the order of a manifest's edges.
 #include "engine/build/plan.h"
 
-#include <catch2/catch.hpp>
-
+#include "tests/catch.h"
 #include "tests/planned.h"
 
 using namespace evolve;

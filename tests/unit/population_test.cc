@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch.hpp>
 #include <set>
 
 #include "engine/core/digest.h"
 #include "engine/search/selection/selection_record.h"
+#include "tests/catch.h"
 #include "tests/synthetic_rounds.h"
 
 using namespace evolve::search;

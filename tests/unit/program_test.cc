@@ -1,10 +1,9 @@
 // Tests of programs of several modules: which dumps belong to them, and how often each module runs.
 #include "engine/ir/model/program.h"
 
-#include <catch2/catch.hpp>
-
 #include "engine/ir/model/cut_names.h"
 #include "engine/ir/readers/dump_name.h"
+#include "tests/catch.h"
 #include "tests/toy_device.h"
 
 using namespace evolve;

@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch.hpp>
 #include <set>
 
 #include "engine/llm/fences.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 using namespace evolve::llm;

@@ -1,8 +1,9 @@
 // Tests of the race: which variants are measured again.
 #include "engine/search/selection/race.h"
 
-#include <catch2/catch.hpp>
 #include <cmath>
+
+#include "tests/catch.h"
 
 using namespace evolve::search;
 

@@ -1,7 +1,8 @@
 #include "engine/search/space/random.h"
 
-#include <catch2/catch.hpp>
 #include <vector>
+
+#include "tests/catch.h"
 
 using evolve::search::Random;
 

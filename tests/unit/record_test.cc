@@ -1,11 +1,10 @@
 // Tests of the record of a round: its stored form, and where two records differ.
 #include "engine/core/record.h"
 
-#include <catch2/catch.hpp>
-
 #include "engine/app/campaign.h"
 #include "engine/core/path.h"
 #include "engine/core/text/plain_text.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 

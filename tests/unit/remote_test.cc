@@ -2,7 +2,6 @@
 // tests control it.
 #include "cache/remote.h"
 
-#include <catch2/catch.hpp>
 #include <cctype>
 #include <filesystem>
 #include <fstream>
@@ -18,6 +17,7 @@
 #include "engine/core/crypto/content.h"
 #include "engine/core/crypto/sha256.h"
 #include "engine/world/disk_files.h"
+#include "tests/catch.h"
 #include "tests/fakes.h"
 #include "tests/test_folder.h"
 

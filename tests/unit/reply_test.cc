@@ -1,11 +1,10 @@
 // Tests of the code of a reply: each form, each named problem, and the text that never changes.
 #include "engine/llm/reply.h"
 
-#include <catch2/catch.hpp>
-
 #include "engine/llm/fences.h"
 #include "engine/search/proposal/mutation.h"
 #include "engine/search/space/random.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 using namespace evolve::llm;

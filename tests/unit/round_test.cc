@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 
 #include "engine/campaign/generator/round_mutate.h"
 #include "engine/graph/manifest.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 

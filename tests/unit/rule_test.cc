@@ -2,7 +2,6 @@
 #include "engine/search/selection/rule.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <map>
 #include <set>
 #include <string>
@@ -11,6 +10,7 @@
 
 #include "engine/campaign/generator/round_select.h"
 #include "engine/search/selection/population.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 using search::RuleSetting;

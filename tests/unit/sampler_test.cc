@@ -1,10 +1,11 @@
 #include "engine/search/space/sampler.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <functional>
 #include <set>
+
+#include "tests/catch.h"
 
 using namespace evolve::search;
 

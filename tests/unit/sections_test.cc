@@ -1,9 +1,9 @@
 // Tests of sections: where in the text of a schedule the time goes.
 #include "engine/ir/model/sections.h"
 
-#include <catch2/catch.hpp>
 #include <string>
 
+#include "tests/catch.h"
 #include "tests/toy_device.h"
 
 using namespace evolve;

@@ -1,9 +1,9 @@
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "engine/search/selection/evaluated_record.h"
 #include "engine/search/selection/selection.h"
 #include "engine/search/selection/selection_record.h"
+#include "tests/catch.h"
 
 using namespace evolve::search;
 using evolve::TimeKind;

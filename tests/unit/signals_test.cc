@@ -1,10 +1,10 @@
 // Tests of the signals that Glaucis reports, counted from what was executed.
 #include "engine/ir/signals.h"
 
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 #include "engine/ir/facts_json.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 using namespace evolve::ir;

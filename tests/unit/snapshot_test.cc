@@ -1,9 +1,8 @@
 #include "engine/build/snapshot.h"
 
-#include <catch2/catch.hpp>
-
 #include "engine/graph/manifest.h"
 #include "engine/ninja/ninja_logs.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 

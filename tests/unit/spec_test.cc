@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <utility>
+
+#include "tests/catch.h"
 
 using evolve::parse_spec;
 using evolve::Spec;

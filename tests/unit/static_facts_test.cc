@@ -1,11 +1,11 @@
 // Tests of the facts that libtpu's other dumps add to a kernel's facts, if these dumps exist.
 #include "engine/ir/static_facts.h"
 
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 #include "engine/ir/facts_json.h"
 #include "engine/ir/readers/bundle_profile.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 using namespace evolve::ir;

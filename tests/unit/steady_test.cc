@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "tests/catch.h"
 #include "tests/toy_device.h"
 
 using namespace evolve;

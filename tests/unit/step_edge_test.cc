@@ -3,7 +3,6 @@
 #include "engine/campaign/generator/step_edge.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <map>
 #include <memory>
 #include <set>
@@ -14,6 +13,7 @@
 #include "engine/campaign/generator/variant_files.h"
 #include "engine/graph/manifest.h"
 #include "engine/search/judging.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 

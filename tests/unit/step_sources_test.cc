@@ -1,8 +1,9 @@
 // Tests of the files that the Python steps consist of.
 #include "engine/campaign/generator/step_sources.h"
 
-#include <catch2/catch.hpp>
 #include <map>
+
+#include "tests/catch.h"
 
 using namespace evolve;
 

@@ -1,7 +1,8 @@
 #include "engine/search/stop_rule.h"
 
-#include <catch2/catch.hpp>
 #include <vector>
+
+#include "tests/catch.h"
 
 using namespace evolve;
 using namespace evolve::search;

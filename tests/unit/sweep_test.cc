@@ -1,13 +1,13 @@
 #include "engine/search/space/sweep.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <numeric>
 #include <set>
 
 #include "engine/search/proposal/mutation.h"
 #include "engine/search/space/random.h"
 #include "engine/search/space/sampler.h"
+#include "tests/catch.h"
 
 using namespace evolve::search;
 

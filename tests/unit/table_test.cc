@@ -1,6 +1,6 @@
 #include "engine/report/table.h"
 
-#include <catch2/catch.hpp>
+#include "tests/catch.h"
 
 using namespace evolve;
 

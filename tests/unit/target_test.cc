@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -14,6 +13,7 @@
 #include "engine/core/json_read.h"
 #include "engine/ir/model/device.h"
 #include "engine/search/judging.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 

@@ -1,13 +1,13 @@
 // Tests of the comparison of a Python environment with a lock file.
 #include "engine/app/toolchain.h"
 
-#include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tests/catch.h"
 #include "tests/test_folder.h"
 
 using namespace evolve;

@@ -1,9 +1,9 @@
 // Tests of the timeline of a build: job slots, and the chain of commands that the build waited for.
 #include "engine/build/trace.h"
 
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "tests/catch.h"
 #include "tests/fakes.h"
 
 using namespace evolve;

@@ -1,6 +1,6 @@
 #include "engine/campaign/tuned.h"
 
-#include <catch2/catch.hpp>
+#include "tests/catch.h"
 
 using namespace evolve;
 using namespace evolve::search;

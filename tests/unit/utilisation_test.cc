@@ -2,10 +2,9 @@
 // of bundles, and of the fingerprints.
 #include "engine/ir/readers/utilisation.h"
 
-#include <catch2/catch.hpp>
-
 #include "engine/ir/readers/bundle_profile.h"
 #include "engine/ir/readers/fingerprints.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 using namespace evolve::ir;

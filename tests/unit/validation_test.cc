@@ -1,7 +1,7 @@
 // Tests of the comparison of a model with measured times.
 #include "engine/ir/model/validation.h"
 
-#include <catch2/catch.hpp>
+#include "tests/catch.h"
 
 using namespace evolve;
 using namespace evolve::ir;

@@ -2,13 +2,13 @@
 // back.
 #include "engine/search/variant.h"
 
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
 #include "engine/search/selection/origin.h"
 #include "engine/search/selection/selection_record.h"
 #include "engine/search/time_kind.h"
+#include "tests/catch.h"
 #include "tests/synthetic_rounds.h"
 
 using namespace evolve;

@@ -1,11 +1,12 @@
 // Tests of the names in the code against the table of words in engine/README.md.
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <regex>
 #include <set>
 #include <sstream>
+
+#include "tests/catch.h"
 
 namespace {
 

@@ -4,8 +4,9 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch.hpp>
 #include <deque>
+
+#include "tests/catch.h"
 
 using namespace evolve;
 using namespace evolve::k8s;

@@ -1,8 +1,9 @@
 // Tests of the explanation of a build in words and as JSON.
 #include "engine/report/why_text.h"
 
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
+
+#include "tests/catch.h"
 
 namespace evolve {
 

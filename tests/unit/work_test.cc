@@ -1,7 +1,7 @@
 // Tests of the comparison of a kernel's work and transfers with the needs of its case.
 #include "engine/ir/model/work.h"
 
-#include <catch2/catch.hpp>
+#include "tests/catch.h"
 
 using namespace evolve;
 using namespace evolve::ir;

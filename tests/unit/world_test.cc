@@ -1,10 +1,10 @@
 // Tests of the real runner, with real processes.
-#include <catch2/catch.hpp>
 #include <csignal>
 
 #include "engine/world/clock.h"
 #include "engine/world/process/runner.h"
 #include "engine/world/process/words.h"
+#include "tests/catch.h"
 
 using namespace evolve;
 using namespace evolve::world;
