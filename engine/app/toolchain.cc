@@ -27,7 +27,7 @@ constexpr const char* kInterpreter = "cpython";
 
 // Returns "3.11" for "3.11.2".
 std::string series_of(const std::string& version) {
-  return version.substr(0, version.rfind('.'));
+  return version.substr(0, version.find('.', version.find('.') + 1));
 }
 
 // Returns a package's name in the form in which names are compared (PEP 503).
@@ -171,6 +171,18 @@ Status check_imports(const std::string& python, const std::map<std::string, std:
                    "", fmt::format("{} -m pip install {}", python, fmt::join(lacking, " ")));
 }
 
+// Checks that a user's environment has a JAX of the lock file's series, because the steps use inner
+// parts of JAX.
+Status check_jax(const std::string& python, const std::map<std::string, std::string>& found,
+                 const PythonLock& lock) {
+  const auto wanted = lock.versions.find("jax");
+  const std::string& version = found.at("jax");
+  if (wanted == lock.versions.end() || series_of(version) == series_of(wanted->second)) return {};
+  return bad_input(fmt::format("{}: has JAX {}, but the steps need JAX {}", python, version,
+                               series_of(wanted->second)),
+                   "", fmt::format("{} -m pip install jax=={}", python, wanted->second));
+}
+
 }  // namespace
 
 std::string find_python(const std::string& rules, const std::string& wanted) {
@@ -187,6 +199,7 @@ std::string find_python(const std::string& rules, const std::string& wanted) {
 
 Result<Toolchain> read_toolchain(const std::string& python, const std::string& rules) {
   const std::string lock_file = rules + "/requirements.lock";
+  TRY_ASSIGN(auto lock, read_python_lock(lock_file));
   auto environment = read_environment(python);
   if (!environment) {
     Error error = std::move(environment).error();
@@ -194,15 +207,19 @@ Result<Toolchain> read_toolchain(const std::string& python, const std::string& r
     const fs::path quickstart = fs::path(rules).parent_path() / "pipelines/quickstart.sh";
     std::error_code none;
     if (is_own(python, rules) && !fs::exists(quickstart, none)) {
-      error.hint =
-          "python3 -m venv venv && . venv/bin/activate && pip install jax libtpu flatbuffers";
+      error.hint = fmt::format(
+          "python3 -m venv venv && . venv/bin/activate && pip install jax=={} libtpu flatbuffers",
+          lock.versions["jax"]);
     }
     return error;
   }
   const auto& found = *environment;
-  TRY_ASSIGN(auto lock, read_python_lock(lock_file));
-  TRY(is_own(python, rules) ? check_own(python, found, lock, lock_file)
-                            : check_imports(python, found));
+  if (is_own(python, rules)) {
+    TRY(check_own(python, found, lock, lock_file));
+  } else {
+    TRY(check_imports(python, found));
+    TRY(check_jax(python, found, lock));
+  }
   Toolchain toolchain{python, fmt::format("{}-{}", kInterpreter, found.at(kInterpreter))};
   for (const auto& [name, wanted] : lock.versions) {
     const auto version = found.find(name);

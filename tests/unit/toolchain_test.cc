@@ -67,12 +67,23 @@ TEST_CASE("an environment that differs from the lock file is refused") {
 
 TEST_CASE("an environment that is not ours may have other versions") {
   const std::vector<std::string> installed = {
-      "flatbuffers-25.1", "jax-0.12.0.1", "jaxlib-0.12.0.1", "libtpu-0.0.52",
-      "ml_dtypes-0.6.0",  "numpy-2.4.6",  "left_alone-1.0"};
+      "flatbuffers-25.1", "jax-0.10.1",  "jaxlib-0.10.1", "libtpu-0.0.52",
+      "ml_dtypes-0.6.0",  "numpy-2.4.6", "left_alone-1.0"};
   const std::string lock = "jax==0.10.2\njaxlib==0.10.2\nlibtpu==0.0.42\nscipy==1.17.1\n";
   const auto toolchain = Project(installed, lock, "theirs").read();
   if (!toolchain) FAIL(toolchain.error().message);
-  CHECK(toolchain->versions == "cpython-3.11.2 jax-0.12.0.1 jaxlib-0.12.0.1 libtpu-0.0.52");
+  CHECK(toolchain->versions == "cpython-3.11.2 jax-0.10.1 jaxlib-0.10.1 libtpu-0.0.52");
+}
+
+TEST_CASE("an environment with a JAX that the steps do not know is refused") {
+  const Project project({"flatbuffers-25.1", "jax-0.12.0.1", "jaxlib-0.12.0.1", "libtpu-0.0.52",
+                         "ml_dtypes-0.6.0", "numpy-2.4.6"},
+                        "jax==0.10.2\n", "theirs");
+  const auto toolchain = project.read();
+  REQUIRE(!toolchain);
+  CHECK(toolchain.error().message ==
+        project.python() + ": has JAX 0.12.0.1, but the steps need JAX 0.10");
+  CHECK(toolchain.error().hint == project.python() + " -m pip install jax==0.10.2");
 }
 
 TEST_CASE("an environment without a package that the steps import is refused") {
