@@ -16,7 +16,8 @@ void print_out(const std::string& text);
 void print_err(const std::string& text);
 // Prints a file's content to stdout: byte for byte, unless stdout is a terminal.
 void print_file(const std::string& bytes);
-// Flushes stdout. It is an error, with its reason, if anything could not be written since the start.
+// Flushes stdout. It is an error, with its reason, if anything could not be written since the
+// start.
 Status end_out();
 
 // The beginning of a line on stderr: nothing, a code that clears the present line, or a coloured
