@@ -1,7 +1,7 @@
 """The sum is said to be parallel, and the interpreter does not take semantics that are no prefix. (19)
 
 Verdict: race
-Caught by: order
+Caught by: order, interpreter, values
 """
 
 import jax
