@@ -186,11 +186,11 @@ Status check_jax(const std::string& python, const std::map<std::string, std::str
 }  // namespace
 
 std::string find_python(const std::string& rules, const std::string& wanted) {
-  const std::string named = variable("EVOLVE_PYTHON");
+  std::string named = variable("EVOLVE_PYTHON");
   if (!named.empty()) return named;
   if (!wanted.empty()) return wanted;
   if (const std::string active = variable("VIRTUAL_ENV"); !active.empty()) {
-    const std::string python = active + "/bin/python";
+    std::string python = active + "/bin/python";
     const auto found = read_environment(python);
     if (found && found->contains("jax")) return python;
   }
