@@ -1,4 +1,4 @@
-"""The sum is said to be parallel, and the interpreter does not take semantics that are no prefix. (19)
+"""Says only of the last dimension, which it sums over, that its order does not matter. (19)
 
 Verdict: race
 Caught by: order, interpreter, values
