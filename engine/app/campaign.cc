@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -159,8 +158,8 @@ Result<std::string> find_pipeline(const CampaignOptions& options) {
     return bad_input(fmt::format("{}: no such pipeline", options.pipeline), "",
                      "name an existing pipeline: evolve build -p PIPELINE.yaml");
   }
-  const char* named = std::getenv("EVOLVE_PIPELINE");
-  if (named != nullptr && *named != '\0') {
+  const std::string named = variable("EVOLVE_PIPELINE");
+  if (!named.empty()) {
     if (!fs::is_regular_file(named, error)) {
       return bad_input(fmt::format("EVOLVE_PIPELINE: {}: no such pipeline", named), "",
                        "unset EVOLVE_PIPELINE, or name an existing file with it");

@@ -22,8 +22,9 @@ std::string find_python(const std::string& rules, const std::string& wanted = ""
 
 // Reads the environment of the interpreter `python` without running it. Our own environment must
 // have what rules/requirements.lock says. Any other one may have other versions of these packages,
-// and need not have those that no step imports. Bad input: the environment is missing, lacks a
-// package or is not as it must be; the message names the first such package.
+// but a JAX of the same series, and need not have those that no step imports. Bad input: the
+// environment is missing, lacks a package or is not as it must be; the message names the first such
+// package.
 Result<Toolchain> read_toolchain(const std::string& python, const std::string& rules);
 
 // Checks that the environment of `python` has the `versions`, which are written as in a Toolchain.

@@ -417,9 +417,7 @@ Status run_build(const CommonOptions& given, const BuildCommand& asked) {
 }
 
 void add_build_options(Commands& commands, Parser command, BuildCommand& build) {
-  command
-      .add("-j,--jobs", build.jobs, "number of steps to run in parallel (default: number of cores)")
-      .between(1, 1024);
+  Commands::add_jobs(command, build.jobs);
   command
       .add("-k", build.keep_going,
            "keep going until this many steps fail; 0 means no limit (default: 1)")
@@ -454,11 +452,7 @@ void add_build(Commands& commands) {
   command.add("-n,--dry-run", build->dry_run, "print what would run, but run nothing");
   command.add("--trace", build->trace,
               "write the build's timeline to this file, in Chrome's trace format");
-  command
-      .add("--check-determinism", build->check_times,
-           "after the build, run every pure step (one that must always give the same "
-           "bytes) this many times in different environments, and compare the bytes")
-      .between(1, 100);
+  Commands::add_determinism(command, build->check_times, "after the build, ");
   add_build_options(commands, command, *build);
   commands.add_common(command);
   commands.on(command, [build](const CommonOptions& common) { return run_build(common, *build); });

@@ -53,6 +53,20 @@ void Commands::add_local(Parser command) {
               "run all steps on this machine, even those that the pipeline sends to a cluster");
 }
 
+void Commands::add_jobs(Parser command, int& jobs) {
+  command.add("-j,--jobs", jobs, "number of steps to run in parallel (default: number of cores)")
+      .between(1, 1024);
+}
+
+void Commands::add_determinism(Parser command, int& times, const std::string& when) {
+  command
+      .add("--check-determinism", times,
+           when +
+               "run every pure step (one that must always give the same bytes) this many times "
+               "in different environments, and compare the bytes")
+      .between(1, 100);
+}
+
 void Commands::add_json(Parser command) {
   command.add("--json", common_.json, "print JSON");
 }

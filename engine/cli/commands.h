@@ -34,6 +34,11 @@ class Commands {
   void add_folder_and_json(Parser command);
   // Adds --local: all steps run on this machine.
   void add_local(Parser command);
+  // Adds --jobs: how many steps run in parallel; 0: one for each core.
+  static void add_jobs(Parser command, int& jobs);
+  // Adds --check-determinism: how often pure steps run again; 0: not at all. `when`: what the help
+  // says first, as "after the build, ".
+  static void add_determinism(Parser command, int& times, const std::string& when = "");
   // Adds only --json.
   void add_json(Parser command);
 

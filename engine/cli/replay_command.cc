@@ -37,17 +37,10 @@ void add_replay(Commands& commands) {
   command.add("--their-judge", request->their_judge,
               "run an imported round by the programs and commands that came with it, even if "
               "this version's differ");
-  command
-      .add("--check-determinism", request->times,
-           "run every pure step (one that must always give the same bytes) this many times "
-           "in different environments, and compare the bytes")
-      .between(1, 100);
+  Commands::add_determinism(command, request->times);
   command.add("--against", request->against,
               "print the first step in which the record differs from the record of this number");
-  command
-      .add("-j,--jobs", request->jobs,
-           "number of steps to run in parallel (default: number of cores)")
-      .between(1, 1024);
+  Commands::add_jobs(command, request->jobs);
   commands.add_common(command);
   commands.on(command,
               [request](const CommonOptions& common) { return run_replay(common, *request); });

@@ -227,10 +227,7 @@ void add_kernel(Commands& commands) {
              "the kernel: its folder's name in kernels/, or the path of a spec.yaml")
         .names("kernel")
         .required();
-    command
-        .add("-j,--jobs", options->jobs,
-             "number of steps to run in parallel (default: number of cores)")
-        .between(1, 1024);
+    Commands::add_jobs(command, options->jobs);
     commands.add_common(command);
   }
   commands.on(check, [options](const CommonOptions& common) {
